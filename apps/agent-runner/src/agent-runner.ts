@@ -72,7 +72,7 @@ function openRunner(base: WorkerBase): OpenRole {
         takeoverSlots: runner.takeoverSlots ?? runner.slots,
         busyNakMs: clocks.busyNakMs,
       }),
-    checks: [{ name: 'model', check: () => modelProblem(config) }],
+    checks: [{ name: 'model', check: () => checkModel(config) }],
     prepare: async () => {
       await requireDurableRedis(redis, logger);
       await prepareMemories(config.chain.memory);
@@ -80,5 +80,5 @@ function openRunner(base: WorkerBase): OpenRole {
   };
 }
 
-const modelProblem = ({ problems }: Config): Promise<void> =>
+const checkModel = ({ problems }: Config): Promise<void> =>
   problems.length === 0 ? Promise.resolve() : Promise.reject(new Error(problems.join('; ')));

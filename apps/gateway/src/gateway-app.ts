@@ -13,7 +13,7 @@ import {
   type FastifyRequest,
   type FastifyServerOptions,
 } from 'fastify';
-import { originRule } from './auth/origins.js';
+import { createOriginRule } from './auth/origins.js';
 import type { SessionDependencies } from './auth/session-guard.js';
 import { findPrincipal } from './auth/principal.js';
 import { addRequestGuard } from './auth/request-guard.js';
@@ -102,7 +102,7 @@ const maybePython = ({ routeOptions }: FastifyRequest): boolean =>
   routeOptions.url?.endsWith(memoryRoutes.imported.path) === true;
 
 const corsOptions = ({ corsOrigins }: HttpConfig) => {
-  const mayCall = originRule(corsOrigins);
+  const mayCall = createOriginRule(corsOrigins);
   return {
     origin: (origin: string | undefined, done: (error: Error | null, allow: boolean) => void): void => {
       done(null, origin !== undefined && mayCall(origin));

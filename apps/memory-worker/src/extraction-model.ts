@@ -61,7 +61,7 @@ export class ExtractionModel {
     let finish: string | undefined;
     for await (const delta of model.stream(call, { signal })) {
       text += delta.content ?? '';
-      if (text.length > MAX_ANSWER_CHARS) throw unusableAnswer('too_large');
+      if (text.length > MAX_ANSWER_CHARS) throw createUnusableAnswerError('too_large');
       finish = delta.finishReason ?? finish;
       if (delta.usage === undefined) continue;
       metrics.modelTokens('input', delta.usage.input_tokens);
@@ -69,10 +69,10 @@ export class ExtractionModel {
     }
     signal.throwIfAborted();
     // A truncated answer may lack facts or contain half of one.
-    if (finish === 'length' || finish === 'content_filter') throw unusableAnswer(finish);
+    if (finish === 'length' || finish === 'content_filter') throw createUnusableAnswerError(finish);
     return text;
   }
 }
 
-const unusableAnswer = (reason: string): ModelError =>
+const createUnusableAnswerError = (reason: string): ModelError =>
   new ModelError(`the answer of the model cannot be used for memory extraction: ${reason}`, { details: { reason } });

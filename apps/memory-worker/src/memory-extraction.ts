@@ -47,8 +47,8 @@ const MAX_CALLS = 3;
  *    after it nothing remains to be done.
  * M2 A memory that others changed meanwhile is read again, and the same answer is applied to it.
  * M3 An answer that is based on a memory of another era is discarded.
- * M4 A failed extraction is retried later; one that fails repeatedly because of its conversation is dead-lettered, so that
- *    it does not block later messages.
+ * M4 A failed extraction is retried later; one that fails repeatedly because of its conversation is dead-lettered, so
+ *    that it does not block later messages.
  */
 export class MemoryExtraction {
   constructor(

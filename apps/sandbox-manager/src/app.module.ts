@@ -26,7 +26,7 @@ import { Executor } from './executions/executor.js';
 import { FinishedExecutions } from './executions/finished-executions.js';
 import { ManagerLease } from './machine/manager-lease.js';
 import { createSkillsMounter } from './machine/mounted-skills.js';
-import { sandboxEgress } from './audit/sandbox-egress.js';
+import { createSandboxEgress } from './audit/sandbox-egress.js';
 import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './rpc/sandbox.handlers.js';
 import { SandboxPool } from './executions/sandbox-pool.js';
 
@@ -160,7 +160,7 @@ function createDrivers(
 ) {
   const clock = systemClock;
   const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
-  const egress = sandboxEgress(config.sandbox.network, egressTrail);
+  const egress = createSandboxEgress(config.sandbox.network, egressTrail);
   const catalog = openSkillCatalog(config, { store: redisSkills(redis), clock, logger });
   const skills = createSkillsMounter(catalog, new SkillViews(config.homeDir));
   const settings = sandboxSettings(config.sandbox, {

@@ -19,18 +19,18 @@ export interface BorrowedSandboxParts {
 }
 
 /** Interval at which a running call checks whether the lending thread has a new owner. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const RETRY_MS = 250;
 
 /**
  * The sandbox of the thread that delegated a task (the lender), as the task's tools use it: with the same files and
  * processes.
  *
- * B1 Each call has the lender's current epoch. When the lender gets another owner during a call, the call is repeated with
- *    the new epoch. Because of its key it is still executed once, and a cancel has a valid epoch.
+ * B1 Each call has the lender's current epoch. When the lender gets another owner during a call, the call is repeated
+ *    with the new epoch. Because of its key it is still executed once, and a cancel has a valid epoch.
  * B2 While the lender has no owner, calls wait, at most until the time limit of the task.
- * B3 The end of a task does not release the lender's sandbox. It only waits until the task's commands have been cancelled,
- *    because a manager accepts cancels only during the lender's run, which may end right after the task.
+ * B3 The end of a task does not release the lender's sandbox. It only waits until the task's commands have been
+ *    cancelled, because a manager accepts cancels only during the lender's run, which may end right after the task.
  */
 export function createBorrowedSandbox(parts: BorrowedSandboxParts): SandboxPort {
   const { sandbox } = parts;
@@ -99,13 +99,13 @@ function watchOwner(
 ): { readonly signal: AbortSignal; readonly stop: () => void } {
   const moved = new AbortController();
   const stopped = new AbortController();
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     for (;;) {
-      await clock.sleep(LOOK_MS, stopped.signal);
+      await clock.sleep(POLL_MS, stopped.signal);
       const now = await currentEpoch(lender).catch(() => epoch);
       if (now > 0 && now !== epoch) moved.abort(new RunLost('the thread of the sandbox has another owner'));
     }
   };
-  look().catch(() => undefined);
+  poll().catch(() => undefined);
   return { signal: moved.signal, stop: () => stopped.abort(new RunLost('the call is over')) };
 }

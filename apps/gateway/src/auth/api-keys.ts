@@ -5,7 +5,7 @@ import type { Principal } from './principal.js';
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /** Looks keys up in constant time: the digest of the given key is compared with that of every known key. */
-export function keyRing(keys: readonly ApiKey[]): (given: string) => Principal | undefined {
+export function createKeyFinder(keys: readonly ApiKey[]): (given: string) => Principal | undefined {
   const ring = keys.map(({ key, userId, admin }) => ({ digest: digest(key.reveal()), principal: { userId, admin } }));
   return (given) => {
     const asked = digest(given);

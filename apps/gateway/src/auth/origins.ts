@@ -9,7 +9,7 @@ const plainHost = /^([a-z0-9_-]+|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])(?::\d+
 export const isPlainHost = (host: string | undefined): boolean => host !== undefined && plainHost.test(host);
 
 /** The rule which origins may call: the listed ones, or, if none is listed, any http(s) origin on loopback. */
-export function originRule(allowed: readonly string[]): (origin: string) => boolean {
+export function createOriginRule(allowed: readonly string[]): (origin: string) => boolean {
   if (allowed.length > 0) return (origin) => allowed.includes(origin);
   return (origin) => URL.canParse(origin) && isLocal(new URL(origin), origin);
 }

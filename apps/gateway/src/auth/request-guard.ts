@@ -2,8 +2,8 @@ import { DEFAULT_USER_ID, ForbiddenError, UnauthenticatedError } from '@caribou/
 import type { HttpConfig } from '@caribou/config';
 import type { FastifyInstance } from 'fastify';
 import type { Authenticate } from './authenticate.js';
-import { keyOf, keyRing } from './api-keys.js';
-import { isLoopbackHost, isPlainHost, originRule } from './origins.js';
+import { keyOf, createKeyFinder } from './api-keys.js';
+import { isLoopbackHost, isPlainHost, createOriginRule } from './origins.js';
 import { authenticateBySession, type SessionDependencies } from './session-guard.js';
 import { setPrincipal } from './principal.js';
 
@@ -24,8 +24,8 @@ const publicRoutes: ReadonlySet<string> = new Set([
 type GuardConfig = Pick<HttpConfig, 'apiKeys' | 'allowUnauthenticated' | 'corsOrigins'>;
 
 /**
- * Authenticates every request before its body is read. The decision depends on the matched route, not on the text of the
- * path; all other paths, also unknown ones, need an API key or a session.
+ * Authenticates every request before its body is read. The decision depends on the matched route, not on the text of
+ * the path; all other paths, also unknown ones, need an API key or a session.
  *
  * Without keys and sign-in, every request comes from the local user, who is an administrator. Requests of web pages are
  * then refused when their origin is foreign, or when their host name was pointed at this machine (DNS rebinding).
@@ -44,14 +44,14 @@ function chooseAuthenticator(config: GuardConfig, sessions: SessionDependencies 
   if (sessions !== undefined)
     return authenticateBySession({
       sessions,
-      mayCall: originRule(config.corsOrigins),
+      mayCall: createOriginRule(config.corsOrigins),
       authenticateByKey: authenticateByKey(config),
     });
   return config.apiKeys.length > 0 ? authenticateByKey(config) : authenticateLocalUser(config);
 }
 
 function authenticateByKey({ apiKeys }: GuardConfig): Authenticate {
-  const find = keyRing(apiKeys);
+  const find = createKeyFinder(apiKeys);
   return ({ request, open }) => {
     const key = keyOf(request.headers);
     const principal = key === undefined ? undefined : find(key);
@@ -62,7 +62,7 @@ function authenticateByKey({ apiKeys }: GuardConfig): Authenticate {
 }
 
 function authenticateLocalUser({ allowUnauthenticated, corsOrigins }: GuardConfig): Authenticate {
-  const mayCall = originRule(corsOrigins);
+  const mayCall = createOriginRule(corsOrigins);
   const listedHosts = new Set(corsOrigins.map((origin) => new URL(origin).host));
   const isKnownHost = (host: string): boolean =>
     isLoopbackHost(host) || listedHosts.has(host) || (allowUnauthenticated && isPlainHost(host));

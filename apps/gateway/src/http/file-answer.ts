@@ -13,7 +13,7 @@ const answers: Readonly<Record<FileRefusal, (path: string) => Error>> = {
 };
 
 /** Runs `act` and turns a refused file operation into the AppError that names `path`. */
-export async function answeringRefusals<T>(path: string, act: () => Promise<T>): Promise<T> {
+export async function mapFileRefusals<T>(path: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {

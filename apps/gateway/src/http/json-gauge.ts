@@ -35,9 +35,9 @@ interface Field {
 }
 
 /**
- * Checks the bytes of a JSON body as they arrive, before it is parsed: depth, number of values, and bytes and keys of each
- * field of free JSON. Takes linear time and constant memory. It does not check the grammar: the parser refuses malformed
- * JSON, and stops at the first fault.
+ * Checks the bytes of a JSON body as they arrive, before it is parsed: depth, number of values, and bytes and keys of
+ * each field of free JSON. Takes linear time and constant memory. It does not check the grammar: the parser refuses
+ * malformed JSON, and stops at the first fault.
  */
 export class JsonGauge {
   private depth = 0;
@@ -92,7 +92,7 @@ export class JsonGauge {
         this.close();
         break;
       case Byte.Comma:
-        this.next();
+        this.beginMember();
         break;
     }
   }
@@ -100,7 +100,7 @@ export class JsonGauge {
   private open(isObject: boolean): void {
     this.depth += 1;
     if (this.depth > MAX_DEPTH)
-      throw new InvalidRequestError(`${this.at()}: the body is nested deeper than ${MAX_DEPTH} levels`);
+      throw new InvalidRequestError(`${this.currentPath()}: the body is nested deeper than ${MAX_DEPTH} levels`);
     this.isObject[this.depth] = isObject;
     this.names[this.depth] = '';
     this.awaitsName = isObject;
@@ -113,7 +113,7 @@ export class JsonGauge {
     if (this.field !== undefined && this.depth < this.field.depth) this.endField();
   }
 
-  private next(): void {
+  private beginMember(): void {
     this.awaitsName = this.isObject[this.depth] === true;
     if (this.depth === this.field?.depth) this.endField();
     this.count();
@@ -122,7 +122,7 @@ export class JsonGauge {
   private count(): void {
     this.values += 1;
     if (this.values > MAX_VALUES)
-      throw new InvalidRequestError(`${this.at()}: the body holds more than ${MAX_VALUES} values`);
+      throw new InvalidRequestError(`${this.currentPath()}: the body holds more than ${MAX_VALUES} values`);
   }
 
   private beginName(): void {
@@ -140,7 +140,7 @@ export class JsonGauge {
     const name = nameOf(bytes);
     this.names[this.depth] = name;
     if (!boundedFields.has(name) || this.names.slice(1, this.depth).includes('content')) return;
-    this.field = { path: this.at(), depth: this.depth, from: this.offset, keys: 0 };
+    this.field = { path: this.currentPath(), depth: this.depth, from: this.offset, keys: 0 };
   }
 
   private endField(): void {
@@ -156,7 +156,7 @@ export class JsonGauge {
   }
 
   /** The path of member names to the current position. */
-  private at(): string {
+  private currentPath(): string {
     const path = this.names.slice(1, Math.min(this.depth, NAMED_LEVELS) + 1).filter((name) => name !== '');
     return path.length === 0 ? 'body' : path.join('.');
   }

@@ -70,14 +70,14 @@ function toStoredServer(name: string, written: Fields, { configured, rules }: Kn
   const named = McpServerName.safeParse(name);
   if (!named.success) throw new InvalidRequestError(`mcp_servers: ${named.error.issues[0]?.message ?? 'wrong name'}`);
   const before = configured.find((server) => server.name === name);
-  const entry = restoreSecrets(name, written, before === undefined ? undefined : asShown(before));
+  const entry = restoreSecrets(name, written, before === undefined ? undefined : withReplyFields(before));
   const parsed = parseServerSettings({ name, origin: 'api', entry, enabled: true }, rules);
   if ('problem' in parsed) throw new InvalidRequestError(`${name}.${parsed.problem}`);
   return entry;
 }
 
 /** The server with the fields that a reply adds, so that masks in these fields can be resolved. */
-function asShown({ entry, enabled }: ConfiguredServer): Fields {
+function withReplyFields({ entry, enabled }: ConfiguredServer): Fields {
   const { env, headers, oauth, args, url } = entry;
   const shown = toShownServer(entry, enabled) ?? {};
   const secret = { env, headers, oauth, args, url };

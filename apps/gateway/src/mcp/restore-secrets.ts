@@ -14,7 +14,7 @@ const TARGET_FIELDS = ['type', 'transport', 'command', 'args', 'url'];
  */
 export function restoreSecrets(name: string, written: Fields, stored: Fields | undefined): Fields {
   const shown = stored === undefined ? undefined : redactSecrets(stored);
-  const restored = restore(written, { shown, stored }, name);
+  const restored = restoreFields(written, { shown, stored }, name);
   const masks = findMasks(written, '');
   const moved = stored === undefined ? undefined : TARGET_FIELDS.find((key) => !sameJson(restored[key], stored[key]));
   const [first] = masks;
@@ -38,7 +38,7 @@ interface Before {
   readonly stored: unknown;
 }
 
-function restore(written: Fields, before: Before, at: string): Fields {
+function restoreFields(written: Fields, before: Before, at: string): Fields {
   return Object.fromEntries(
     Object.entries(written).map(([key, value]) => [key, restoreValue(value, memberOf(before, key), `${at}.${key}`)]),
   );
@@ -51,7 +51,7 @@ function restoreValue(value: unknown, before: Before, at: string): unknown {
   }
   if (Array.isArray(value))
     return value.map((item: unknown, index) => restoreValue(item, memberOf(before, index), `${at}[${index}]`));
-  return isRecord(value) ? restore(value, before, at) : value;
+  return isRecord(value) ? restoreFields(value, before, at) : value;
 }
 
 /** The value under the key, as it was shown and as it is stored. */

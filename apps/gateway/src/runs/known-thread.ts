@@ -24,7 +24,7 @@ export class KnownThread {
   ) {}
 
   /** The state that the run will continue from, as far as it is known before the run begins. */
-  baseState(): Promise<ThreadState> {
+  readBaseState(): Promise<ThreadState> {
     return (this.base ??= readOrDefault(EMPTY, async () => {
       const { store, key, checkpointId } = this;
       const view = checkpointId === undefined ? await store.head(key) : await store.checkpoint(key, checkpointId);
@@ -33,7 +33,7 @@ export class KnownThread {
   }
 
   /** The states of the newest checkpoints. */
-  earlierStates(): Promise<readonly ThreadState[]> {
+  readEarlierStates(): Promise<readonly ThreadState[]> {
     return (this.earlier ??= readOrDefault([], async () => {
       const views = await this.store.history(this.key, { limit: MAX_CHECKPOINTS });
       return views.map(({ state }) => state);
@@ -41,8 +41,8 @@ export class KnownThread {
   }
 
   /** Messages of earlier states and of the thread's timeline, which the base state may no longer have. */
-  async earlierMessages(): Promise<readonly Message[]> {
-    const [states, shown] = await Promise.all([this.earlierStates(), this.readFeedMessages()]);
+  async readEarlierMessages(): Promise<readonly Message[]> {
+    const [states, shown] = await Promise.all([this.readEarlierStates(), this.readFeedMessages()]);
     return [...new Set(states.flatMap(({ messages }) => messages)), ...shown];
   }
 

@@ -53,7 +53,7 @@ export function isUnchanged(stored: Message, returned: Returned): boolean {
  * The client's answer to an open call, marked as one. Tags in its text are defused, so that it cannot imitate the
  * prompt.
  */
-export const clientAnswer = ({ id, content, tool_call_id, status }: ReturnedTool, toolName: string): ToolMessage => ({
+export const toClientAnswer = ({ id, content, tool_call_id, status }: ReturnedTool, toolName: string): ToolMessage => ({
   type: 'tool',
   id: id === undefined || id === null || id === '' ? newId() : id,
   content: defuseFrameworkTags(content),

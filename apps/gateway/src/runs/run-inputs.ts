@@ -14,7 +14,14 @@ import {
 import { answerableCalls, type ThreadKey } from '@caribou/core';
 import { Dependency } from '../dependency.js';
 import { KnownThread, type KnownThreadStore } from './known-thread.js';
-import { clientAnswer, isReturned, isSameMessage, isUnchanged, type Returned, showsChannel } from './returned-input.js';
+import {
+  toClientAnswer,
+  isReturned,
+  isSameMessage,
+  isUnchanged,
+  type Returned,
+  showsChannel,
+} from './returned-input.js';
 
 /** The request of a run, whose input contains only what the client may write. */
 export type ResolvedRun = Omit<RunCreate, 'input'> & { readonly input: RunKwargs['input'] };
@@ -40,8 +47,8 @@ export class RunInputs {
 
 async function refuseChanged(returned: Readonly<Record<string, unknown>>, thread: KnownThread): Promise<void> {
   for (const [name, value] of Object.entries(returned)) {
-    if (showsChannel(await thread.baseState(), name, value)) continue;
-    if ((await thread.earlierStates()).some((state) => showsChannel(state, name, value))) continue;
+    if (showsChannel(await thread.readBaseState(), name, value)) continue;
+    if ((await thread.readEarlierStates()).some((state) => showsChannel(state, name, value))) continue;
     throw new InvalidRequestError(
       `input.${name}: is written by the server only; send it back as it was, or leave it out`,
     );
@@ -51,7 +58,7 @@ async function refuseChanged(returned: Readonly<Record<string, unknown>>, thread
 /** The messages that the client may write: its own, and its answers to open calls. */
 async function selectOwnMessages(messages: readonly InputMessage[], thread: KnownThread): Promise<RunInputMessage[]> {
   if (!messages.some(isReturned)) return messages.filter((message) => !isReturned(message));
-  const base = (await thread.baseState()).messages;
+  const base = (await thread.readBaseState()).messages;
   const open = new Map(answerableCalls(base));
   const own: RunInputMessage[] = [];
   /** Number of the client's own messages before the last message that it sent back. */
@@ -60,7 +67,7 @@ async function selectOwnMessages(messages: readonly InputMessage[], thread: Know
     if (!isReturned(message)) own.push(message);
     else if (await isHeld(message, base, thread)) transcript = own.length;
     else if (message.type === 'tool' && (await isFree(message, base, thread)) && open.has(message.tool_call_id)) {
-      own.push(clientAnswer(message, open.get(message.tool_call_id) ?? ''));
+      own.push(toClientAnswer(message, open.get(message.tool_call_id) ?? ''));
       open.delete(message.tool_call_id);
     } else throw createRefusal(message, index);
   }
@@ -71,14 +78,14 @@ async function selectOwnMessages(messages: readonly InputMessage[], thread: Know
 async function isHeld(message: Returned, base: readonly Message[], thread: KnownThread): Promise<boolean> {
   if (base.some((stored) => isSameMessage(stored, message) && isUnchanged(stored, message))) return true;
   if (message.type === 'tool' && answerableCalls(base).has(message.tool_call_id)) return false;
-  const earlier = await thread.earlierMessages();
+  const earlier = await thread.readEarlierMessages();
   return earlier.some((stored) => isSameMessage(stored, message) && isUnchanged(stored, message));
 }
 
 /** Whether no message of the thread has the id; such a message would be replaced. */
 async function isFree({ id }: Returned, base: readonly Message[], thread: KnownThread): Promise<boolean> {
   if (id === undefined || id === null || id === '') return true;
-  return ![...base, ...(await thread.earlierMessages())].some((stored) => stored.id === id);
+  return ![...base, ...(await thread.readEarlierMessages())].some((stored) => stored.id === id);
 }
 
 function createRefusal({ type }: Returned, index: number): InvalidRequestError {
@@ -96,8 +103,8 @@ async function withoutTranscript(
   thread: KnownThread,
 ): Promise<RunInputMessage[]> {
   if (transcript === 0) return [...own];
-  const base = (await thread.baseState()).messages;
-  const earlier = await thread.earlierMessages();
+  const base = (await thread.readBaseState()).messages;
+  const earlier = await thread.readEarlierMessages();
   const isOld = (message: RunInputMessage, index: number): boolean =>
     index < transcript &&
     message.type !== 'tool' &&

@@ -101,7 +101,7 @@ export class RunsController {
   async cancel(@Caller() caller: Principal, @Input() input: Of<'cancel'>, @Res() reply: FastifyReply) {
     const { wait = false, action } = input.query;
     const run = await this.runs.cancel(keyOf(caller, input), input.params.run_id, action);
-    const over = wait && (await this.streams.untilOver(run, CANCEL_WAIT_MS)) !== null;
+    const over = wait && (await this.streams.waitForEnd(run, CANCEL_WAIT_MS)) !== null;
     await reply.status(over ? 204 : 202).send();
   }
 }

@@ -14,7 +14,7 @@ import type { SkillFiles, SkillStaging, UserFiles } from '@caribou/files';
 import { SkillRejectedError, unpackSkill } from '@caribou/skills';
 import { Injectable } from '@nestjs/common';
 import { artifactPath } from '../files/artifacts/artifact-path.js';
-import { answeringRefusals } from '../http/file-answer.js';
+import { mapFileRefusals } from '../http/file-answer.js';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
@@ -28,8 +28,8 @@ type Archive = Awaited<ReturnType<UserFiles['open']>>;
  * Installs skills from archives among the files of threads.
  *
  *  S1  Nothing of an archive is visible before all of it is unpacked and checked.
- *  S2  A skill exists when its record does. Its files are moved to their final directory before, under an id that is never
- *      used again.
+ *  S2  A skill exists when its record does. Its files are moved to their final directory before, under an id that is
+ *      never used again.
  *  S3  Files that an interrupted install leaves are removed by a later install of the same user.
  */
 @Injectable()
@@ -83,7 +83,7 @@ export class SkillInstaller {
 
   private async openArchive(thread: ThreadKey, path: string): Promise<Archive> {
     try {
-      return await answeringRefusals(path, () => this.userFiles.open(thread, path));
+      return await mapFileRefusals(path, () => this.userFiles.open(thread, path));
     } catch (error) {
       if (error instanceof NotFoundError) throw new NotFoundError(`Skill file not found: ${path}`, { cause: error });
       throw error;
@@ -130,7 +130,7 @@ function pathOf(given: string): string {
 async function unpack(archive: Archive, staging: SkillStaging) {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    return await answeringRefusals('the skill', () => unpackSkill(archive.fd, staging, signal));
+    return await mapFileRefusals('the skill', () => unpackSkill(archive.fd, staging, signal));
   } catch (error) {
     if (error instanceof SkillRejectedError) throw new BadRequestError(error.message, { cause: error });
     if (signal.aborted)

@@ -30,12 +30,12 @@ export class SkillsService {
 
   /** @throws {NotFoundError} */
   async get(userId: string, name: string): Promise<SkillReply> {
-    return replyOf(await this.skill(userId, name));
+    return replyOf(await this.find(userId, name));
   }
 
   /** @throws {NotFoundError} */
   async switchTo(userId: string, name: string, enabled: boolean): Promise<SkillReply> {
-    const skill = await this.skill(userId, name);
+    const skill = await this.find(userId, name);
     await this.store.switchTo(userId, skill.name, enabled);
     return this.get(userId, skill.name);
   }
@@ -47,7 +47,7 @@ export class SkillsService {
    * @throws {ForbiddenError} for a skill that the caller did not install
    */
   async remove(userId: string, name: string): Promise<{ success: true; message: string }> {
-    const skill = await this.skill(userId, name);
+    const skill = await this.find(userId, name);
     if (!skill.editable)
       throw new ForbiddenError(`Skill '${skill.name}' is not yours to delete; switch it off instead`);
     const removed = await this.store.remove(userId, skill.name);
@@ -55,7 +55,7 @@ export class SkillsService {
     return { success: true, message: `Skill '${skill.name}' deleted` };
   }
 
-  private async skill(userId: string, name: string): Promise<Skill> {
+  private async find(userId: string, name: string): Promise<Skill> {
     const skill = (await this.catalog.skillsOf(userId)).find((one) => one.name === name);
     if (skill === undefined) throw new NotFoundError(`Skill '${name.slice(0, MAX_SHOWN)}' not found`);
     return skill;

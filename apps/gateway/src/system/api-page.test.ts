@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { httpRoutes } from '@caribou/contracts';
 import { expectGenerated } from '@caribou/testing';
-import { apiPage } from './api-page.js';
+import { renderApiPage } from './api-page.js';
 import { createOpenApiDocument } from './openapi.js';
 
 const file = join(__dirname, '../../../../docs/api.md');
-const page = apiPage(createOpenApiDocument('0.0.0'));
+const page = renderApiPage(createOpenApiDocument('0.0.0'));
 
 describe('docs/api.md', () => {
   test('is the text that the contracts give', () => {
@@ -36,7 +36,7 @@ describe('docs/api.md', () => {
       },
     };
 
-    expect(apiPage(document)).toContain(
+    expect(renderApiPage(document)).toContain(
       '| POST | `/api/things` | Makes one \\| or two. | `dry?` `a` `b?` | 200, 409 |',
     );
   });

@@ -31,7 +31,7 @@ A path under \`/api\` is served under ${roots}. Parameters with \`?\` are option
 /**
  * The routes of an OpenAPI document as the Markdown of `docs/api.md`: a table for each tag, in the document's order.
  */
-export function apiPage(document: Json): string {
+export function renderApiPage(document: Json): string {
   const routes = routesOf(document);
   const groups = [...new Set(routes.map(({ tags }) => tags[0] ?? ''))];
   const sections = groups.map((group) =>

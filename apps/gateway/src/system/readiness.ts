@@ -24,8 +24,8 @@ export class ReadinessCheck {
       { name: 'nats', check: () => bus.checkStreams() },
       // Optional, because without notifications runners find runs in Redis, which takes seconds.
       { name: 'dispatch', check: () => bus.wakes('turns').checkPublishing(), optional: true },
-      { name: 'model', check: () => modelCheck(problems) },
-      { name: 'agent-runner', check: () => runnerCheck(bus) },
+      { name: 'model', check: () => checkModel(problems) },
+      { name: 'agent-runner', check: () => checkRunner(bus) },
       { name: 'sandbox', check: () => bus.call({ contract: SandboxProbe }, {}) },
     ];
   }
@@ -36,9 +36,9 @@ export class ReadinessCheck {
   }
 }
 
-const modelCheck = (problems: readonly string[]): Promise<void> =>
+const checkModel = (problems: readonly string[]): Promise<void> =>
   problems.length === 0 ? Promise.resolve() : Promise.reject(new UnavailableError(problems.join('; ')));
 
-async function runnerCheck(bus: Pick<GatewayBus, 'wakes'>): Promise<void> {
+async function checkRunner(bus: Pick<GatewayBus, 'wakes'>): Promise<void> {
   if (!(await bus.wakes('turns').hasRunners())) throw new UnavailableError('no agent-runner takes work');
 }

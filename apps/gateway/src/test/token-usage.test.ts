@@ -4,7 +4,7 @@ import { admission, ai, human } from '@caribou/testing';
 import { redisRunStore, redisThreadStore } from '@caribou/state';
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
-import { contextUsage } from '../threads/token-usage.service.js';
+import { computeContextUsage } from '../threads/token-usage.service.js';
 
 const answer = (tokens: number, more: Partial<AiMessage> = {}): AiMessage => ({
   ...ai('hi'),
@@ -15,11 +15,11 @@ const answer = (tokens: number, more: Partial<AiMessage> = {}): AiMessage => ({
 const big = { name: 'big', model: 'provider/big', maxInputTokens: 1000 };
 const small = { name: 'small', model: 'small', maxInputTokens: 100 };
 
-describe(contextUsage, () => {
+describe(computeContextUsage, () => {
   test('it is of the last answer that has a count, and of the model that gave it', () => {
     const messages = [human('a'), answer(50), human('b'), answer(125), human('c'), ai('no count')];
 
-    expect(contextUsage(messages, [small, big])).toEqual({
+    expect(computeContextUsage(messages, [small, big])).toEqual({
       token_count: 125,
       max_context_tokens: 1000,
       percentage: 12.5,
@@ -28,7 +28,7 @@ describe(contextUsage, () => {
 
   test("the model is found by the provider's name too, and is the default one when unknown", () => {
     const by = (model_name: string) =>
-      contextUsage([answer(50, { response_metadata: { model_name } })], [small, big])?.max_context_tokens;
+      computeContextUsage([answer(50, { response_metadata: { model_name } })], [small, big])?.max_context_tokens;
 
     expect(by('provider/big')).toBe(1000);
     expect(by('elsewhere')).toBe(100);
@@ -38,13 +38,13 @@ describe(contextUsage, () => {
     const spent = { input_tokens: 400, output_tokens: 100, total_tokens: 500 };
     const dispatching = answer(525, { additional_kwargs: { subagent_token_usage: spent } });
 
-    expect(contextUsage([dispatching], [big])).toMatchObject({ token_count: 25, percentage: 2.5 });
+    expect(computeContextUsage([dispatching], [big])).toMatchObject({ token_count: 25, percentage: 2.5 });
   });
 
   test('nothing is told of a thread without a count, or a model without a limit', () => {
-    expect(contextUsage([human('a'), ai('b')], [big])).toBeUndefined();
-    expect(contextUsage([answer(5)], [{ name: 'big', model: 'big' }])).toBeUndefined();
-    expect(contextUsage([answer(5)], [])).toBeUndefined();
+    expect(computeContextUsage([human('a'), ai('b')], [big])).toBeUndefined();
+    expect(computeContextUsage([answer(5)], [{ name: 'big', model: 'big' }])).toBeUndefined();
+    expect(computeContextUsage([answer(5)], [])).toBeUndefined();
   });
 });
 

@@ -15,7 +15,7 @@ export class TokenUsageService {
   /** @throws {NotFoundError} for an unknown thread */
   async of(key: ThreadKey): Promise<TokenUsageReply> {
     const [usage, head] = await Promise.all([this.store.threadUsage(key), this.store.head(key)]);
-    const context = contextUsage(head?.state.messages ?? [], this.settings.models);
+    const context = computeContextUsage(head?.state.messages ?? [], this.settings.models);
     return {
       thread_id: key.threadId,
       total_tokens: usage.inputTokens + usage.outputTokens,
@@ -33,7 +33,7 @@ export class TokenUsageService {
  * How much of the model's context the last answer with a token count filled, including the answer itself. The model is
  * the one that gave the answer, or the default model when it is no longer configured.
  */
-export function contextUsage(
+export function computeContextUsage(
   messages: readonly Message[],
   models: readonly Pick<GatewaySettings['models'][number], 'name' | 'model' | 'maxInputTokens'>[],
 ): TokenUsageReply['context_usage'] {

@@ -8,7 +8,7 @@ import { type SandboxDriver, sandboxDrivers, sandboxSettings } from '@caribou/sa
 import type { AuditLine } from '@caribou/state';
 import { waitFor } from '@caribou/testing';
 import { EgressTrail } from './egress-trail.js';
-import { type SandboxEgress, sandboxEgress } from './sandbox-egress.js';
+import { type SandboxEgress, createSandboxEgress } from './sandbox-egress.js';
 
 /** Asks the proxy of the sandbox for a connection and prints its answer; bash has sockets of its own. */
 const connectTo = (target: string): string =>
@@ -38,7 +38,7 @@ describe('sandboxEgress', () => {
   test('takes a sandbox no further than its rules, nor to an address that is not for everyone, and writes it down', async () => {
     const trail = { record: (line: AuditLine) => void lines.push(line) };
     const options = { managerId: 'm1', trail, clock: systemClock, logger: silentLogger };
-    egress = sandboxEgress(config.sandbox.network, new EgressTrail(options));
+    egress = createSandboxEgress(config.sandbox.network, new EgressTrail(options));
     const quota = new WorkspaceQuota(threadFiles(home, commandIdentity()), config.sandbox.limits);
     driver = await sandboxDrivers(
       sandboxSettings(config.sandbox, {
@@ -71,7 +71,7 @@ describe('sandboxEgress', () => {
   }, 60_000);
 
   test('does not exist when no host is allowed', () => {
-    const none = sandboxEgress({ allow: [], allowPrivate: ['10.0.0.0/8'] }, { record: () => undefined });
+    const none = createSandboxEgress({ allow: [], allowPrivate: ['10.0.0.0/8'] }, { record: () => undefined });
 
     expect(none).toBeUndefined();
     const surroundings = { homeDir: home, mounts: sandboxMounts(home) };
@@ -80,7 +80,7 @@ describe('sandboxEgress', () => {
 
   test('says which rule or range is none', () => {
     const make = (allow: string[], allowPrivate: string[]) => () =>
-      sandboxEgress({ allow, allowPrivate }, { record: () => undefined });
+      createSandboxEgress({ allow, allowPrivate }, { record: () => undefined });
 
     expect(make(['*.0.0.1'], [])).toThrow('"*.0.0.1" must be a host or *.suffix');
     expect(make(['pypi.org'], ['127.0.0.0/8'])).toThrow('127.0.0.0/8 must be a CIDR inside 10.0.0.0/8');

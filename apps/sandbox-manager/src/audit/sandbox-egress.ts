@@ -14,7 +14,7 @@ export interface SandboxEgress {
  *
  * @throws {InvalidRequestError} when a rule or an address range is malformed
  */
-export function sandboxEgress(
+export function createSandboxEgress(
   { allow, allowPrivate }: Config['sandbox']['network'],
   trail: Pick<EgressTrail, 'record'>,
 ): SandboxEgress | undefined {

@@ -1,7 +1,7 @@
 import { FencedError, UnavailableError } from '@caribou/contracts';
 import type { Clock, ExecutionEntry, ExecutionJournal, ExecutionState } from '@caribou/core';
 import type { Execution } from './execution.js';
-import { type FinishedExecutions, otherArguments } from './finished-executions.js';
+import { type FinishedExecutions, createArgumentsConflict } from './finished-executions.js';
 
 export interface ExecutionRepliesOptions {
   readonly journal: ExecutionJournal;
@@ -29,14 +29,17 @@ export class ExecutionReplies {
     return this.findKnown(job, await this.options.journal.start(job.thread, this.entryOf(job)));
   }
 
-  /** (E1, E6, E8) */
+  /**
+   * (E1, E6, E8) The reply that follows from the state in the journal. Declares the outcome of a lost execution
+   * unknown.
+   */
   private async findKnown<Reply>(
     job: Execution<Reply>,
     state: ExecutionState,
   ): Promise<{ readonly reply: Reply } | undefined> {
     const by = this.options.lease.managerId;
     if (state.state === 'new' || (state.state === 'running' && state.managerId === by)) return undefined;
-    if (state.state === 'mismatch') throw otherArguments(job.key);
+    if (state.state === 'mismatch') throw createArgumentsConflict(job.key);
     if (state.state === 'done') return { reply: job.parse(state.result) };
     const executed = this.options.finished.find(job)?.reply ?? job.unknown(LOST_WITH_MANAGER);
     const lost = { startedBy: state.managerId, by, result: executed };

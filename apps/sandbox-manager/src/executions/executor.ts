@@ -4,7 +4,7 @@ import { SandboxGoneError } from '@caribou/sandbox';
 import type { ManagedSandbox } from './managed-sandbox.js';
 import { endReasonOf, type Execution, ExecutionEnded } from './execution.js';
 import { ExecutionReplies, type ExecutionRepliesOptions } from './execution-replies.js';
-import { otherArguments } from './finished-executions.js';
+import { createArgumentsConflict } from './finished-executions.js';
 import type { SandboxPool } from './sandbox-pool.js';
 
 /**
@@ -82,7 +82,7 @@ export class Executor {
   }
 
   private async attach<Reply>(job: Execution<Reply>, present: Running): Promise<Reply> {
-    if (present.argsHash !== job.argsHash) throw otherArguments(job.key);
+    if (present.argsHash !== job.argsHash) throw createArgumentsConflict(job.key);
     await this.requireEpoch(job.thread, job.epoch);
     return job.parse(await present.reply);
   }
@@ -159,12 +159,12 @@ export class Executor {
     signal: AbortSignal,
   ): Promise<Outcome<Reply>> {
     this.assertAccepting();
-    if (signal.aborted && endReasonOf(signal) !== 'cancel') throw leaseLost();
+    if (signal.aborted && endReasonOf(signal) !== 'cancel') throw createLeaseLostError();
     const known = await this.replies.start(job);
     if (known !== undefined) return { reply: known.reply, stored: true };
     const executed = this.options.finished.find(job);
     if (executed !== undefined) return { ...executed, stored: false };
-    if (!this.options.lease.isHeld()) throw leaseLost();
+    if (!this.options.lease.isHeld()) throw createLeaseLostError();
     const reply = await this.run(job, sandbox, signal);
     this.options.finished.add(job, reply);
     return { reply, stored: false };
@@ -224,5 +224,5 @@ interface Outcome<Reply> {
   readonly stored: boolean;
 }
 
-const leaseLost = (): UnavailableError =>
+const createLeaseLostError = (): UnavailableError =>
   new UnavailableError('the lease of this sandbox-manager has run out', { details: { dependency: 'redis' } });

@@ -35,12 +35,12 @@ export class FinishedExecutions {
   find<Reply>(execution: Execution<Reply>): { readonly reply: Reply } | undefined {
     const known = this.finished.get(nameOf(execution));
     if (known === undefined) return undefined;
-    if (known.argsHash !== execution.argsHash) throw otherArguments(execution.key);
+    if (known.argsHash !== execution.argsHash) throw createArgumentsConflict(execution.key);
     return { reply: execution.parse(known.reply) };
   }
 }
 
-export const otherArguments = (key: string): ConflictError =>
+export const createArgumentsConflict = (key: string): ConflictError =>
   new ConflictError('the key was used with other arguments', { details: { key } });
 
 const nameOf = ({ thread: { userId, threadId }, key }: Execution<unknown>): string => `${userId}/${threadId}/${key}`;

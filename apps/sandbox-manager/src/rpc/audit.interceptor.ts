@@ -18,9 +18,9 @@ const MAX_TEXT_BYTES = 2048;
 type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 /** The value when it is a string, cut at 2 KiB because requests are audited before they are validated. */
-const text = (value: unknown): string | undefined =>
+const asText = (value: unknown): string | undefined =>
   typeof value === 'string' ? Buffer.from(value).subarray(0, MAX_TEXT_BYTES).toString('utf8') : undefined;
-const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
 
 /** Audits each request that this manager answers, also one that joins a running execution or gets a stored result. */
 export class AuditInterceptor implements NestInterceptor {
@@ -36,16 +36,16 @@ export class AuditInterceptor implements NestInterceptor {
     const request = fieldsOf(rpc.getData<unknown>());
     const beganMs = this.options.clock.monotonicMs();
     const record = (verdict: string, reply: Fields): void =>
-      this.options.trail.record(this.line({ operation, verdict, request, reply, beganMs }));
+      this.options.trail.record(this.toLine({ operation, verdict, request, reply, beganMs }));
     return next.handle().pipe(
       tap({
-        next: (reply) => record(text(fieldsOf(reply)['outcome']) ?? 'ok', fieldsOf(reply)),
+        next: (reply) => record(asText(fieldsOf(reply)['outcome']) ?? 'ok', fieldsOf(reply)),
         error: (error: unknown) => record(`error:${error instanceof AppError ? error.code : 'internal'}`, {}),
       }),
     );
   }
 
-  private line(ended: {
+  private toLine(ended: {
     readonly operation: string;
     readonly verdict: string;
     readonly request: Fields;
@@ -54,7 +54,7 @@ export class AuditInterceptor implements NestInterceptor {
   }): AuditLine {
     const { clock, managerId, driverOf } = this.options;
     const { operation, verdict, request, reply, beganMs } = ended;
-    const driver = driverOf(text(request['sandbox_id']) ?? text(reply['sandbox_id']) ?? '');
+    const driver = driverOf(asText(request['sandbox_id']) ?? asText(reply['sandbox_id']) ?? '');
     return {
       id: newId(),
       at: new Date(clock.now()).toISOString(),
@@ -76,12 +76,12 @@ const listOf = (value: unknown): readonly string[] | undefined =>
 
 /** The user, thread and tool call that the request was made for, and the command or paths in it. */
 function subjectOf(request: Fields): Pick<AuditLine, 'user_id' | 'thread_id' | 'run_id' | 'tool_call_id' | 'what'> {
-  const [runId, callId] = text(request['key'])?.split(':') ?? [];
-  const paths = [...(listOf(request['paths']) ?? []), text(request['path']), text(request['pattern'])];
-  const what = text(request['command']) ?? text(paths.filter((part) => part !== undefined).join(' '));
+  const [runId, callId] = asText(request['key'])?.split(':') ?? [];
+  const paths = [...(listOf(request['paths']) ?? []), asText(request['path']), asText(request['pattern'])];
+  const what = asText(request['command']) ?? asText(paths.filter((part) => part !== undefined).join(' '));
   return {
-    user_id: text(request['user_id']) ?? '',
-    thread_id: text(request['thread_id']) ?? '',
+    user_id: asText(request['user_id']) ?? '',
+    thread_id: asText(request['thread_id']) ?? '',
     ...omitUndefined({ run_id: runId, tool_call_id: callId }),
     ...(what === undefined || what === '' ? {} : { what }),
   };
@@ -95,23 +95,25 @@ function judgementOf(request: Fields): Pick<AuditLine, 'command_verdict' | 'rule
 
 /** Size and exit code of the result. */
 function effectOf(request: Fields, reply: Fields): Pick<AuditLine, 'bytes' | 'exit_code'> {
-  const bytes = bytesOf(reply) ?? bytesPutIn(request, reply);
-  const exitCode = number(reply['exit_code']);
+  const bytes = bytesOf(reply) ?? countInsertedBytes(request, reply);
+  const exitCode = asNumber(reply['exit_code']);
   return { ...omitUndefined({ bytes, exit_code: exitCode }) };
 }
 
 /** Total bytes of the text that an edit has inserted. */
-function bytesPutIn(request: Fields, reply: Fields): number | undefined {
-  const replaced = number(reply['replaced']);
+function countInsertedBytes(request: Fields, reply: Fields): number | undefined {
+  const replaced = asNumber(reply['replaced']);
   const put = request['new_text'];
   return replaced === undefined || typeof put !== 'string' ? undefined : replaced * Buffer.byteLength(put);
 }
 
 /** Bytes that the operation wrote, read or found, or that the command printed, including truncated output. */
 function bytesOf(reply: Fields): number | undefined {
-  const matches = Array.isArray(reply['matches']) ? reply['matches'].map((match) => text(fieldsOf(match)['text'])) : [];
+  const matches = Array.isArray(reply['matches'])
+    ? reply['matches'].map((match) => asText(fieldsOf(match)['text']))
+    : [];
   const texts = [reply['stdout'], reply['stderr'], reply['text'], ...(listOf(reply['paths']) ?? []), ...matches];
   const output = texts.filter((part) => typeof part === 'string');
-  if (output.length === 0) return number(reply['bytes']);
-  return output.reduce((sum, part) => sum + Buffer.byteLength(part), number(reply['truncated_bytes']) ?? 0);
+  if (output.length === 0) return asNumber(reply['bytes']);
+  return output.reduce((sum, part) => sum + Buffer.byteLength(part), asNumber(reply['truncated_bytes']) ?? 0);
 }

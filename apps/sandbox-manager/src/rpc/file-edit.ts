@@ -15,7 +15,7 @@ const MAX_EDITED_BYTES = 16 * 1024 * 1024;
 const MAX_RANGES = 1000;
 
 /** Creates the execution of an edit. A refusal to change the file is a result like any other, not an error. */
-export function fileEdit(request: EditRequest, files: ThreadFiles, locks: PathLocks): Execution<EditReply> {
+export function createEditExecution(request: EditRequest, files: ThreadFiles, locks: PathLocks): Execution<EditReply> {
   const thread = threadOf(request);
   return {
     ...identityOf(request),

@@ -7,9 +7,9 @@ import type { FileExpectation } from '@caribou/contracts';
 import { commandIdentity } from '@caribou/core';
 import { type ThreadFiles, threadFiles } from '@caribou/files';
 import type { Execution } from '../executions/execution.js';
-import { fileEdit } from './file-edit.js';
+import { createEditExecution } from './file-edit.js';
 import { PathLocks } from './path-locks.js';
-import { fileRead, fileWrite } from './sandbox-commands.js';
+import { readFileLines, createWriteExecution } from './sandbox-commands.js';
 import { FakeDriver } from '../testing/fake-driver.js';
 import { InMemoryRegistry } from '../testing/in-memory-registry.js';
 import { testManager, type TestManager, thread } from '../testing/test-manager.js';
@@ -48,14 +48,20 @@ describe('changes of a file that is expected to be a certain one', () => {
     return manager.executor.execute(change({ ...sandbox, ...request, key: `r:c${keys}`, args_hash: 'h' }));
   };
   const write = (content: string, expected?: FileExpectation, append = false) =>
-    done((request) => fileWrite(request, files, locks), { path, content, append, expected });
+    done((request) => createWriteExecution(request, files, locks), { path, content, append, expected });
   const edit = (old_text: string, new_text: string, expected?: FileExpectation) =>
-    done((request) => fileEdit(request, files, locks), { path, old_text, new_text, replace_all: false, expected });
+    done((request) => createEditExecution(request, files, locks), {
+      path,
+      old_text,
+      new_text,
+      replace_all: false,
+      expected,
+    });
 
   test('a read tells the hash of the whole file, whatever part it asks for', async () => {
     writeFileSync(host(), 'one\ntwo\n');
 
-    const part = await fileRead({ ...sandbox, path, start_line: 2, end_line: 2, max_bytes: 1 }, files);
+    const part = await readFileLines({ ...sandbox, path, start_line: 2, end_line: 2, max_bytes: 1 }, files);
 
     expect(part).toMatchObject({ outcome: 'ok', text: 't', truncated: true, sha256: sha256Of('one\ntwo\n') });
   });
@@ -64,8 +70,8 @@ describe('changes of a file that is expected to be a certain one', () => {
     const bytes = Buffer.from([0x89, 0x50, 0x00, 0xff, 0x0a]);
     const content = bytes.toString('base64');
     const image = { path, content, encoding: 'base64' as const };
-    await done((request) => fileWrite(request, files, locks), { ...image, append: false });
-    await done((request) => fileWrite(request, files, locks), { ...image, append: true });
+    await done((request) => createWriteExecution(request, files, locks), { ...image, append: false });
+    await done((request) => createWriteExecution(request, files, locks), { ...image, append: true });
 
     expect(readFileSync(host())).toEqual(Buffer.concat([bytes, bytes]));
   });
@@ -95,7 +101,7 @@ describe('changes of a file that is expected to be a certain one', () => {
       append: false,
       expected: { sha256: null },
     };
-    expect(await done((request) => fileWrite(request, files, locks), deep)).toMatchObject({ outcome: 'ok' });
+    expect(await done((request) => createWriteExecution(request, files, locks), deep)).toMatchObject({ outcome: 'ok' });
   });
 
   test('without an expectation everything is as ever: a caller of another version sends none', async () => {

@@ -46,10 +46,10 @@ async function replyWithPaths(search: Promise<Found<string>>): Promise<FoundRepl
   }
 }
 
-export const fileList = (request: ListRequest, files: ThreadFiles): Promise<FoundReply> =>
+export const listFiles = (request: ListRequest, files: ThreadFiles): Promise<FoundReply> =>
   replyWithPaths(listDirectory(files, parsePath(request), { depth: request.depth, maxResults: request.max_results }));
 
-export const fileGlob = (request: GlobRequest, files: ThreadFiles): Promise<FoundReply> =>
+export const globFiles = (request: GlobRequest, files: ThreadFiles): Promise<FoundReply> =>
   replyWithPaths(
     findFiles(files, parsePath(request), {
       pattern: request.pattern,
@@ -58,7 +58,7 @@ export const fileGlob = (request: GlobRequest, files: ThreadFiles): Promise<Foun
     }),
   );
 
-export async function fileGrep(request: GrepRequest, files: ThreadFiles): Promise<GrepReply> {
+export async function grepFiles(request: GrepRequest, files: ThreadFiles): Promise<GrepReply> {
   const pattern = compilePattern(request);
   if (typeof pattern === 'string') return { outcome: 'invalid_pattern', message: pattern };
   try {
@@ -83,10 +83,10 @@ function compilePattern({ pattern, literal, case_sensitive }: GrepRequest): RegE
 
 type StatRefusal = Extract<StatReply['files'][number], { outcome: 'refused' }>['reason'];
 /** The reason of a refused `stat`; reasons about the content, which `stat` does not read, become `not_regular`. */
-const statRefusal = (reason: FileRefusal): StatRefusal =>
+const toStatRefusal = (reason: FileRefusal): StatRefusal =>
   reason === 'binary' || reason === 'too_large' || reason === 'no_space' ? 'not_regular' : reason;
 
-export async function fileStat(request: StatRequest, files: ThreadFiles): Promise<StatReply> {
+export async function statFiles(request: StatRequest, files: ThreadFiles): Promise<StatReply> {
   const found: StatReply['files'] = [];
   for (const path of request.paths) {
     try {
@@ -98,7 +98,7 @@ export async function fileStat(request: StatRequest, files: ThreadFiles): Promis
       }
     } catch (error) {
       if (!(error instanceof FileRefusedError)) throw error;
-      found.push({ outcome: 'refused', reason: statRefusal(error.reason) });
+      found.push({ outcome: 'refused', reason: toStatRefusal(error.reason) });
     }
   }
   return { files: found };

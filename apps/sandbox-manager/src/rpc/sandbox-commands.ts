@@ -85,7 +85,11 @@ export interface OutputPublisher {
 }
 
 /** Creates the execution of a command. @throws {InvalidRequestError} for a command that the kernel would reject */
-export function createExecution(request: ExecRequest, outputs: OutputPublisher, clock: Clock): Execution<ExecReply> {
+export function createCommandExecution(
+  request: ExecRequest,
+  outputs: OutputPublisher,
+  clock: Clock,
+): Execution<ExecReply> {
   if (Buffer.byteLength(request.command) > MAX_COMMAND_BYTES || request.command.includes('\0')) {
     throw new InvalidRequestError(`command: at most ${MAX_COMMAND_BYTES} bytes, none of them zero`);
   }
@@ -115,12 +119,18 @@ export const refusalMessage = (error: FileRefusedError): { readonly message?: st
 
 type WriteRefusal = Extract<WriteReply, { outcome: 'refused' }>['reason'];
 
-/** The reason of a refused write; `not_found` and `binary`, which a write's reply does not have, become `not_regular`. */
-const writeRefusal = (reason: FileRefusal): WriteRefusal =>
+/**
+ * The reason of a refused write; `not_found` and `binary`, which a write's reply does not have, become `not_regular`.
+ */
+const toWriteRefusal = (reason: FileRefusal): WriteRefusal =>
   reason === 'not_found' || reason === 'binary' ? 'not_regular' : reason;
 
 /** Creates the execution of a write. A refusal is a result like any other, not an error. */
-export function fileWrite(request: WriteRequest, files: ThreadFiles, locks: PathLocks): Execution<WriteReply> {
+export function createWriteExecution(
+  request: WriteRequest,
+  files: ThreadFiles,
+  locks: PathLocks,
+): Execution<WriteReply> {
   const thread = threadOf(request);
   return {
     ...identityOf(request),
@@ -144,16 +154,16 @@ async function write(
     return { outcome: 'ok', bytes: done };
   } catch (error) {
     if (error instanceof FileRefusedError)
-      return { outcome: 'refused', reason: writeRefusal(error.reason), ...refusalMessage(error) };
+      return { outcome: 'refused', reason: toWriteRefusal(error.reason), ...refusalMessage(error) };
     throw error;
   }
 }
 
 type ReadRefusal = Extract<ReadReply, { outcome: 'refused' }>['reason'];
-const readRefusal = (reason: FileRefusal): ReadRefusal => (reason === 'no_space' ? 'permission' : reason);
+const toReadRefusal = (reason: FileRefusal): ReadRefusal => (reason === 'no_space' ? 'permission' : reason);
 
 /** The requested lines of a file. Reads change nothing, so they are not recorded in the journal. */
-export async function fileRead(request: ReadRequest, files: ThreadFiles): Promise<ReadReply> {
+export async function readFileLines(request: ReadRequest, files: ThreadFiles): Promise<ReadReply> {
   try {
     const handle = await files.openFile(threadOf(request), request.path);
     try {
@@ -164,18 +174,18 @@ export async function fileRead(request: ReadRequest, files: ThreadFiles): Promis
       await handle.close();
     }
   } catch (error) {
-    if (error instanceof FileRefusedError) return { outcome: 'refused', reason: readRefusal(error.reason) };
+    if (error instanceof FileRefusedError) return { outcome: 'refused', reason: toReadRefusal(error.reason) };
     throw error;
   }
 }
 
 type BytesRefusal = Extract<BytesReply, { outcome: 'refused' }>['reason'];
 /** The reason of a refused read of bytes; reasons that apply only to text become `not_regular`. */
-const bytesRefusal = (reason: FileRefusal): BytesRefusal =>
+const toBytesRefusal = (reason: FileRefusal): BytesRefusal =>
   reason === 'binary' || reason === 'too_large' || reason === 'no_space' ? 'not_regular' : reason;
 
 /** The requested bytes of a file, and the size of the file when they were read. */
-export async function fileBytes(request: BytesRequest, files: ThreadFiles): Promise<BytesReply> {
+export async function readFileBytes(request: BytesRequest, files: ThreadFiles): Promise<BytesReply> {
   try {
     const handle = await files.openFile(threadOf(request), request.path);
     try {
@@ -188,7 +198,7 @@ export async function fileBytes(request: BytesRequest, files: ThreadFiles): Prom
       await handle.close();
     }
   } catch (error) {
-    if (error instanceof FileRefusedError) return { outcome: 'refused', reason: bytesRefusal(error.reason) };
+    if (error instanceof FileRefusedError) return { outcome: 'refused', reason: toBytesRefusal(error.reason) };
     throw error;
   }
 }

@@ -24,10 +24,17 @@ import type { SandboxDrivers } from '@caribou/sandbox';
 import { Controller, Inject } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
 import type { Executor } from '../executions/executor.js';
-import { fileEdit } from './file-edit.js';
-import { fileGlob, fileGrep, fileList, fileStat } from './file-lookups.js';
+import { createEditExecution } from './file-edit.js';
+import { globFiles, grepFiles, listFiles, statFiles } from './file-lookups.js';
 import { PathLocks } from './path-locks.js';
-import { createExecution, fileBytes, fileRead, fileWrite, type OutputPublisher, threadOf } from './sandbox-commands.js';
+import {
+  createCommandExecution,
+  readFileBytes,
+  readFileLines,
+  createWriteExecution,
+  type OutputPublisher,
+  threadOf,
+} from './sandbox-commands.js';
 import type { SandboxPool } from '../executions/sandbox-pool.js';
 
 /** The services that answer the requests. */
@@ -87,49 +94,53 @@ export class SandboxHandlers {
   @MessagePattern(ownSubject(SandboxExec))
   exec(@Payload() payload: unknown) {
     const { executor, outputs } = this.parts;
-    return executor.execute(createExecution(parseRequest(SandboxExec, payload), outputs, systemClock));
+    return executor.execute(createCommandExecution(parseRequest(SandboxExec, payload), outputs, systemClock));
   }
 
   @MessagePattern(ownSubject(SandboxWrite))
   write(@Payload() payload: unknown) {
-    return this.parts.executor.execute(fileWrite(parseRequest(SandboxWrite, payload), this.parts.files, this.locks));
+    return this.parts.executor.execute(
+      createWriteExecution(parseRequest(SandboxWrite, payload), this.parts.files, this.locks),
+    );
   }
 
   @MessagePattern(ownSubject(SandboxRead))
   async read(@Payload() payload: unknown) {
     const request = await this.authorizeRead(parseRequest(SandboxRead, payload));
-    return fileRead(request, this.parts.files);
+    return readFileLines(request, this.parts.files);
   }
 
   @MessagePattern(ownSubject(SandboxReadBytes))
   async readBytes(@Payload() payload: unknown) {
-    return fileBytes(await this.authorizeRead(parseRequest(SandboxReadBytes, payload)), this.parts.files);
+    return readFileBytes(await this.authorizeRead(parseRequest(SandboxReadBytes, payload)), this.parts.files);
   }
 
   @MessagePattern(ownSubject(SandboxEdit))
   edit(@Payload() payload: unknown) {
-    return this.parts.executor.execute(fileEdit(parseRequest(SandboxEdit, payload), this.parts.files, this.locks));
+    return this.parts.executor.execute(
+      createEditExecution(parseRequest(SandboxEdit, payload), this.parts.files, this.locks),
+    );
   }
 
   @MessagePattern(ownSubject(SandboxList))
   async list(@Payload() payload: unknown) {
-    return fileList(await this.authorizeRead(parseRequest(SandboxList, payload)), this.parts.files);
+    return listFiles(await this.authorizeRead(parseRequest(SandboxList, payload)), this.parts.files);
   }
 
   @MessagePattern(ownSubject(SandboxGlob))
   async glob(@Payload() payload: unknown) {
-    return fileGlob(await this.authorizeRead(parseRequest(SandboxGlob, payload)), this.parts.files);
+    return globFiles(await this.authorizeRead(parseRequest(SandboxGlob, payload)), this.parts.files);
   }
 
   @MessagePattern(ownSubject(SandboxGrep))
   async grep(@Payload() payload: unknown) {
     const request = await this.authorizeRead(parseRequest(SandboxGrep, payload));
-    return this.searches.run(() => fileGrep(request, this.parts.files));
+    return this.searches.run(() => grepFiles(request, this.parts.files));
   }
 
   @MessagePattern(ownSubject(SandboxStat))
   async stat(@Payload() payload: unknown) {
-    return fileStat(await this.authorizeRead(parseRequest(SandboxStat, payload)), this.parts.files);
+    return statFiles(await this.authorizeRead(parseRequest(SandboxStat, payload)), this.parts.files);
   }
 
   @MessagePattern(ownSubject(SandboxCancel))

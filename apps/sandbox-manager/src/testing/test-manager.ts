@@ -3,7 +3,7 @@ import { chooseAmong } from '@caribou/sandbox';
 import type { Execution } from '../executions/execution.js';
 import { Executor } from '../executions/executor.js';
 import { FinishedExecutions } from '../executions/finished-executions.js';
-import { createExecution } from '../rpc/sandbox-commands.js';
+import { createCommandExecution } from '../rpc/sandbox-commands.js';
 import { SandboxPool } from '../executions/sandbox-pool.js';
 import type { FakeDriver } from './fake-driver.js';
 import type { InMemoryRegistry } from './in-memory-registry.js';
@@ -67,7 +67,7 @@ export function commandOf(
     timeout_ms: 1000,
     max_output_bytes: 1024,
   };
-  return createExecution(request, { publishOutput: () => undefined }, systemClock);
+  return createCommandExecution(request, { publishOutput: () => undefined }, systemClock);
 }
 
 /** Waits for a condition that the code under test brings about. */

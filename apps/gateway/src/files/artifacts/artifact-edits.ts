@@ -10,7 +10,7 @@ import {
 import { type Locks, type ThreadKey, VIRTUAL_ROOT } from '@caribou/core';
 import { FileRefusedError, sha256Of, type UserFiles } from '@caribou/files';
 import { Injectable } from '@nestjs/common';
-import { answeringRefusals } from '../../http/file-answer.js';
+import { mapFileRefusals } from '../../http/file-answer.js';
 import { Dependency } from '../../dependency.js';
 import { archivePath } from './archive-entry.js';
 
@@ -76,7 +76,7 @@ export class ArtifactEdits {
     path: string,
     replacement: Parameters<UserFiles['replaceText']>[2],
   ): Promise<boolean> {
-    return answeringRefusals(path, async () => {
+    return mapFileRefusals(path, async () => {
       try {
         return await this.files.replaceText(thread, path, replacement);
       } catch (error) {

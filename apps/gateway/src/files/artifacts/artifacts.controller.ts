@@ -4,7 +4,7 @@ import type { ThreadKey } from '@caribou/core';
 import { FileRefusedError, type UserFiles } from '@caribou/files';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
-import { answeringRefusals } from '../../http/file-answer.js';
+import { mapFileRefusals } from '../../http/file-answer.js';
 import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';
 import { Dependency } from '../../dependency.js';
 import { archivePath } from './archive-entry.js';
@@ -43,7 +43,7 @@ export class ArtifactsController {
       await sendEntry(archive, inside.inner, options);
       return;
     }
-    const handle = await answeringRefusals(path, () => this.files.open(thread, path));
+    const handle = await mapFileRefusals(path, () => this.files.open(thread, path));
     await sendFile(handle, path, options);
   }
 
@@ -59,7 +59,7 @@ export class ArtifactsController {
       return await this.files.open(thread, path);
     } catch (error) {
       if (error instanceof FileRefusedError && error.reason === 'is_directory') return null;
-      return answeringRefusals(path, () => Promise.reject(error));
+      return mapFileRefusals(path, () => Promise.reject(error));
     }
   }
 }

@@ -2,7 +2,7 @@ import { ConflictError } from '@caribou/contracts';
 import type { ConversionLease, ConversionStore, PendingConversion, UploadKey } from '@caribou/core';
 import type { DocumentConverter } from '@caribou/documents';
 import type { UserFiles } from '@caribou/files';
-import { isSameVersion, publishMarkdown, uploadsByName } from './converted-markdown.js';
+import { isSameVersion, publishMarkdown, listUploadsByName } from './converted-markdown.js';
 import { uploadPath } from './upload-json.js';
 
 export type DocumentKind = Parameters<DocumentConverter['toMarkdown']>[1]['kind'];
@@ -44,7 +44,7 @@ async function adoptPublished(
 ): Promise<boolean> {
   const { companion, source } = record;
   if (companion === undefined) return false;
-  const there = (await uploadsByName(files, file)).get(companion.name);
+  const there = (await listUploadsByName(files, file)).get(companion.name);
   if (there === undefined || !isSameVersion(there, companion)) return false;
   await store.settle(file, lease.token, { status: 'done', source, companion });
   return true;

@@ -12,7 +12,7 @@ export const isSameVersion = (one: FileVersion, other: FileVersion): boolean =>
   one.sizeBytes === other.sizeBytes && one.modifiedMs === other.modifiedMs;
 
 /** The uploads of a thread by name. */
-export async function uploadsByName(files: UserFiles, thread: ThreadKey): Promise<ReadonlyMap<string, FileEntry>> {
+export async function listUploadsByName(files: UserFiles, thread: ThreadKey): Promise<ReadonlyMap<string, FileEntry>> {
   const listed = await files.list(thread, 'uploads', MAX_LISTED);
   return new Map(listed.files.map((entry) => [entry.name, entry]));
 }
@@ -34,7 +34,7 @@ export async function publishMarkdown(
   { thread, filename }: MarkdownSource,
   { staged, announce }: { staged: StagedFile; announce: (companion: Companion) => Promise<boolean> },
 ): Promise<Companion | null> {
-  const taken = new Set((await uploadsByName(files, thread)).keys());
+  const taken = new Set((await listUploadsByName(files, thread)).keys());
   for (let attempt = 0; attempt < MAX_TRIES; attempt += 1) {
     const name = freeName(markdownName(filename), taken);
     if (name === null) return null;

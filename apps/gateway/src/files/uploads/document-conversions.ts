@@ -8,7 +8,7 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
 import { type ConversionJob, convertUpload } from './convert-upload.js';
-import { documentState, type DocumentState } from './document-state.js';
+import { toDocumentState, type DocumentState } from './document-state.js';
 
 /** A conversion that was interrupted this often without an error is not attempted again. */
 const MAX_ATTEMPTS = 3;
@@ -18,8 +18,8 @@ const STOP_MS = 5_000;
 export type DocumentStates = ReadonlyMap<string, DocumentState>;
 
 /**
- * Markdown of uploaded documents. A pending conversion is recorded in the store under a lease. When its gateway dies, the
- * lease lapses, and the next list of the thread, at any gateway, resumes the conversion.
+ * Markdown of uploaded documents. A pending conversion is recorded in the store under a lease. When its gateway dies,
+ * the lease lapses, and the next list of the thread, at any gateway, resumes the conversion.
  */
 @Injectable()
 export class DocumentConversions implements OnModuleDestroy {
@@ -59,15 +59,15 @@ export class DocumentConversions implements OnModuleDestroy {
     const others = new Map(listed.map((entry) => [entry.name, entry]));
     return new Map(
       documents.flatMap((entry): [string, DocumentState][] => {
-        const state = documentState(entry, records.get(entry.name), others);
+        const state = toDocumentState(entry, records.get(entry.name), others);
         return state === undefined ? [] : [[entry.name, state]];
       }),
     );
   }
 
   /**
-   * Restarts conversions whose gateway has died or whose Markdown was replaced, without waiting for them, and returns the
-   * states of all.
+   * Restarts conversions whose gateway has died or whose Markdown was replaced, without waiting for them, and returns
+   * the states of all.
    */
   async resumePending(thread: ThreadKey, listed: readonly FileEntry[]): Promise<DocumentStates> {
     const states = await this.states(thread, listed);

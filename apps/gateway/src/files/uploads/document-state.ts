@@ -13,7 +13,7 @@ export type DocumentState =
 /**
  * The state of a file's conversion; undefined without a record, when the file has changed, or its Markdown was removed.
  */
-export function documentState(
+export function toDocumentState(
   file: FileEntry,
   record: ConversionRecord | undefined,
   others: ReadonlyMap<string, FileEntry>,

@@ -38,7 +38,7 @@ export interface FilePart {
  * @throws {BadRequestError} when the body is not a form, ends too early, or the connection is lost
  * @throws {DeadlineError} when the client sends nothing for a minute
  */
-export async function* fileParts(request: FastifyRequest): AsyncGenerator<FilePart> {
+export async function* readFileParts(request: FastifyRequest): AsyncGenerator<FilePart> {
   const silence = setTimeout(() => {
     request.raw.destroy(new DeadlineError('the upload fell silent', { details: { afterMs: IDLE_MS } }));
   }, IDLE_MS);

@@ -4,11 +4,11 @@ import { parseVirtualPath, type ThreadKey } from '@caribou/core';
 import { type FileEntry, FileRefusedError, type StagedFile, type UserFiles } from '@caribou/files';
 import type { FastifyRequest } from 'fastify';
 import { drainRequest } from '../../http/drain-request.js';
-import { answeringRefusals } from '../../http/file-answer.js';
+import { mapFileRefusals } from '../../http/file-answer.js';
 import { Dependency } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
 import { DocumentConversions } from './document-conversions.js';
-import { type FilePart, fileParts } from './multipart.js';
+import { type FilePart, readFileParts } from './multipart.js';
 import { freeName, safeName } from './safe-name.js';
 import { uploadJson, uploadPath } from './upload-json.js';
 import { UploadLimits } from './upload-limits.js';
@@ -66,7 +66,7 @@ export class UploadsService {
    */
   async upload(key: ThreadKey, request: FastifyRequest): Promise<UploadReply> {
     try {
-      return await this.replyTo(key, await answeringRefusals('uploads', () => this.store(key, request)));
+      return await this.replyTo(key, await mapFileRefusals('uploads', () => this.store(key, request)));
     } finally {
       drainRequest(request, this.settings.uploads.maxTotalSize);
     }
@@ -75,7 +75,7 @@ export class UploadsService {
   private async store(key: ThreadKey, request: FastifyRequest): Promise<Published> {
     const intake = await this.files.openIntake(key);
     try {
-      const published = await publish(await this.receive(intake, fileParts(request)));
+      const published = await publish(await this.receive(intake, readFileParts(request)));
       await this.register(key, intake, published);
       return published;
     } finally {
@@ -94,7 +94,7 @@ export class UploadsService {
   }
 
   private async replyTo(key: ThreadKey, { files, skipped }: Published): Promise<UploadReply> {
-    const listed = await answeringRefusals('uploads', () => this.files.list(key, 'uploads', MAX_LISTED));
+    const listed = await mapFileRefusals('uploads', () => this.files.list(key, 'uploads', MAX_LISTED));
     const states = await this.conversions.states(key, listed.files);
     const skips = skipped.length === 0 ? '' : `; skipped ${skipped.length} file(s)`;
     return {
@@ -109,7 +109,7 @@ export class UploadsService {
   }
 
   async list(key: ThreadKey): Promise<UploadListReply> {
-    const { files, truncated } = await answeringRefusals('uploads', () => this.files.list(key, 'uploads', MAX_LISTED));
+    const { files, truncated } = await mapFileRefusals('uploads', () => this.files.list(key, 'uploads', MAX_LISTED));
     const states = await this.conversions.resumePending(key, files);
     return {
       files: files.map((entry) => uploadJson(key.threadId, entry, states.get(entry.name))),
@@ -123,7 +123,7 @@ export class UploadsService {
     const parsed = filename.includes('/') ? null : parseVirtualPath(uploadPath(filename));
     if (parsed?.segments.length !== 1) throw new BadRequestError('this is no file name');
     await this.conversions.forget({ ...key, filename });
-    await answeringRefusals(filename, () => this.files.remove(key, uploadPath(filename)));
+    await mapFileRefusals(filename, () => this.files.remove(key, uploadPath(filename)));
     return { success: true as const, message: `Deleted ${filename}` };
   }
 

@@ -83,7 +83,7 @@ export interface FinalPorts {
  *
  * @throws the signal's reason
  */
-export async function finalValues(
+export async function readFinalValues(
   ports: FinalPorts,
   outcome: RunOutcome,
   options: WaitOptions,
@@ -96,7 +96,7 @@ export async function finalValues(
   }
   const key = { userId: run.user_id, threadId: run.thread_id };
   const view = await retryWhileUnavailable(
-    () => lastView(ports, key, { run, checkpointId: outcome.checkpointId }),
+    () => readLastView(ports, key, { run, checkpointId: outcome.checkpointId }),
     options,
   );
   if (view === null) return {};
@@ -105,7 +105,7 @@ export async function finalValues(
 }
 
 /** The run's last checkpoint, or, after a rollback, the newest checkpoint of the thread. */
-async function lastView(
+async function readLastView(
   { store }: FinalPorts,
   key: ThreadKey,
   last: { readonly run: RunSummary; readonly checkpointId: string | null },

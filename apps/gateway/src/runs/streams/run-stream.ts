@@ -14,13 +14,14 @@ import type { ValuesCache } from './values-cache.js';
  *
  * S1 Frames are sent in order and once each, beginning after the position in the client's request. The writer sends
  *    heartbeats from the first byte to the last.
- * S2 Every frame is a function of the event log: a client that resumes, at this gateway or another, gets exactly the rest.
- * S3 Deltas of messages that were discarded by a takeover are omitted if that is known before they are sent; otherwise the
- *    `metadata` of the new attempt lists these messages.
+ * S2 Every frame is a function of the event log: a client that resumes, at this gateway or another, gets exactly the
+ *    rest.
+ * S3 Deltas of messages that were discarded by a takeover are omitted if that is known before they are sent; otherwise
+ *    the `metadata` of the new attempt lists these messages.
  * S4 A slow reader gets the log at its own pace; no more than one write is buffered for it.
  * S5 `end` is written once, as the last frame, and only for a run that is over; otherwise the connection is broken off.
- * S6 From a trimmed log, a new stream gets `metadata`, the newest `values` and the rest of the log, and a stream that resumes
- *    in the trimmed part gets a `gap`. The same holds for a log that has expired or has lost its newest events.
+ * S6 From a trimmed log, a new stream gets `metadata`, the newest `values` and the rest of the log, and a stream that
+ *    resumes in the trimmed part gets a `gap`. The same holds for a log that has expired or has lost its newest events.
  */
 export interface RunStreamRequest {
   readonly run: RunRecord;

@@ -8,7 +8,7 @@ import type { GatewaySettings } from '../../settings.js';
 import { parsePosition } from './projections/position.js';
 import { stringifyInSlices } from '../../http/sliced-json.js';
 import { RunsService } from '../runs.service.js';
-import { finalValues, runOutcome, type RunOutcome } from './run-outcome.js';
+import { readFinalValues, runOutcome, type RunOutcome } from './run-outcome.js';
 import { streamRun } from './run-stream.js';
 import { ResponseGone, SseWriter, type WriterOptions } from './sse-writer.js';
 import { StreamRegistry } from './stream-registry.js';
@@ -98,13 +98,13 @@ export class RunStreams implements OnModuleDestroy {
       write: async (run, writer) => {
         const follow = { run, checkMs: this.settings.heartbeatMs, signal: writer.signal };
         const outcome = await runOutcome(this.ports, follow);
-        await writer.end(await stringifyInSlices(await finalValues(this.ports, outcome, follow)));
+        await writer.end(await stringifyInSlices(await readFinalValues(this.ports, outcome, follow)));
       },
     });
   }
 
   /** Waits for the end of the run; returns null when it did not end within `timeoutMs`. */
-  async untilOver(run: RunSummary, timeoutMs: number): Promise<RunOutcome | null> {
+  async waitForEnd(run: RunSummary, timeoutMs: number): Promise<RunOutcome | null> {
     const signal = AbortSignal.timeout(timeoutMs);
     try {
       return await runOutcome(this.ports, { run, checkMs: Math.min(this.settings.heartbeatMs, 1_000), signal });

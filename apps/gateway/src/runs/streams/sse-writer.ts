@@ -117,13 +117,13 @@ export class SseWriter {
     this.stall = setTimeout(() => this.cut('stalled'), this.options.stallMs);
     try {
       await new Promise<void>((resolve, reject) => {
-        const lost = (): void => reject(this.signal.reason);
-        this.signal.addEventListener('abort', lost, { once: true });
+        const onAbort = (): void => reject(this.signal.reason);
+        this.signal.addEventListener('abort', onAbort, { once: true });
         this.out.once('drain', () => {
-          this.signal.removeEventListener('abort', lost);
+          this.signal.removeEventListener('abort', onAbort);
           resolve();
         });
-        if (this.signal.aborted) lost();
+        if (this.signal.aborted) onAbort();
       });
     } finally {
       clearTimeout(this.stall);

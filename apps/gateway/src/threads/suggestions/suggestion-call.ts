@@ -9,7 +9,7 @@ const MAX_MESSAGE_CHARS = 2_000;
 const who = { user: 'Person', assistant: 'Assistant' } as const;
 
 /** The model call that requests `count` follow-up questions; null when all messages are empty. */
-export function suggestionCall(messages: SuggestionsRequest['messages'], count: number): ModelCall | null {
+export function createSuggestionCall(messages: SuggestionsRequest['messages'], count: number): ModelCall | null {
   const said = messages.filter(({ content }) => content.trim() !== '').slice(-MAX_SHOWN);
   if (said.length === 0) return null;
   const lines = said.map(({ role, content }) => `${who[role]}: ${content.trim().slice(-MAX_MESSAGE_CHARS)}`);

@@ -5,7 +5,7 @@ import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
 import { readSuggestions } from './read-suggestions.js';
-import { suggestionCall } from './suggestion-call.js';
+import { createSuggestionCall } from './suggestion-call.js';
 
 /** Concurrent calls of one user at one gateway; a web client sends one after each run. */
 const MAX_AT_ONCE = 2;
@@ -30,7 +30,7 @@ export class SuggestionsService {
     await this.threads.getThread(thread);
     const { enabled, maxSuggestions, modelName } = this.settings.suggestions;
     const count = Math.min(n ?? maxSuggestions, maxSuggestions);
-    const call = enabled ? suggestionCall(messages, count) : null;
+    const call = enabled ? createSuggestionCall(messages, count) : null;
     if (call === null) return [];
     const under = this.asking.get(thread.userId) ?? 0;
     if (under >= MAX_AT_ONCE) return [];

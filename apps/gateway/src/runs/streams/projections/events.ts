@@ -23,30 +23,30 @@ export const events: Projection = (event, context) => {
 };
 
 function toPart(event: RunEvent, { run }: ProjectionContext): Part | undefined {
-  const own = (name: string): string => stableId(`${run.runId}:${name}`);
+  const idOf = (name: string): string => stableId(`${run.runId}:${name}`);
   switch (event.kind) {
     case 'run.start':
       if (event.attempt > 1 || event.dropped_message_ids.length > 0) return undefined;
       return { event: 'on_chain_start', name: 'LangGraph', data: { input: run.input }, runId: run.runId };
     case 'task.start':
-      return { event: 'on_chain_start', name: event.node, data: {}, runId: own(event.task_id) };
+      return { event: 'on_chain_start', name: event.node, data: {}, runId: idOf(event.task_id) };
     case 'task.end':
-      return { event: 'on_chain_end', name: event.node, data: { output: event.update }, runId: own(event.task_id) };
+      return { event: 'on_chain_end', name: event.node, data: { output: event.update }, runId: idOf(event.task_id) };
     case 'model.start':
-      return { event: 'on_chat_model_start', name: MODEL_CLASS, data: {}, runId: own(event.message_id) };
+      return { event: 'on_chat_model_start', name: MODEL_CLASS, data: {}, runId: idOf(event.message_id) };
     default:
-      return contentPart(event, own);
+      return contentPart(event, idOf);
   }
 }
 
-function contentPart(event: RunEvent, own: (name: string) => string): Part | undefined {
+function contentPart(event: RunEvent, idOf: (name: string) => string): Part | undefined {
   switch (event.kind) {
     case 'message.delta':
       return {
         event: 'on_chat_model_stream',
         name: MODEL_CLASS,
         data: { chunk: messageChunk(event) },
-        runId: own(event.message_id),
+        runId: idOf(event.message_id),
       };
     case 'message':
       if (event.message.type !== 'ai') return undefined;
@@ -54,21 +54,26 @@ function contentPart(event: RunEvent, own: (name: string) => string): Part | und
         event: 'on_chat_model_end',
         name: MODEL_CLASS,
         data: { output: event.message },
-        runId: own(event.message.id),
+        runId: idOf(event.message.id),
       };
     case 'tool.start':
-      return { event: 'on_tool_start', name: event.name, data: { input: event.args }, runId: own(event.tool_call_id) };
+      return { event: 'on_tool_start', name: event.name, data: { input: event.args }, runId: idOf(event.tool_call_id) };
     case 'tool.end':
       return {
         event: 'on_tool_end',
         name: event.name,
         data: { output: event.message },
-        runId: own(event.tool_call_id),
+        runId: idOf(event.tool_call_id),
       };
     case 'tool.error':
-      return { event: 'on_tool_error', name: event.name, data: { error: event.error }, runId: own(event.tool_call_id) };
+      return {
+        event: 'on_tool_error',
+        name: event.name,
+        data: { error: event.error },
+        runId: idOf(event.tool_call_id),
+      };
     case 'custom':
-      return { event: 'on_custom_event', name: 'custom', data: event.data, runId: own('custom') };
+      return { event: 'on_custom_event', name: 'custom', data: event.data, runId: idOf('custom') };
     default:
       return undefined;
   }
