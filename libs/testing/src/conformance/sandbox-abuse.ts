@@ -139,6 +139,16 @@ export function describeSandboxAbuse(name: string, underTest: SandboxDriverUnder
       expect(stdout).toBe('');
     });
 
+    onlyFiltered('no program in the memory directories runs with set-id bits or opens devices', async () => {
+      const { stdout } = await canary.run(
+        'awk \'$5 == "/tmp" || $5 == "/dev/shm" { print $5, $6 }\' /proc/self/mountinfo',
+      );
+      const mounts = stdout.trim().split('\n');
+
+      expect(new Set(mounts.map((mount) => mount.split(' ')[0]))).toEqual(new Set(['/tmp', '/dev/shm']));
+      for (const mount of mounts) expect(mount).toMatch(/nosuid,nodev/);
+    });
+
     test('calls that reach kernel code outside a sandbox are refused: rings, vsock, the entries of other ABIs', async () => {
       if (process.arch !== 'x64') return;
       const calls = traits.filtersSystemCalls ? [...foreignCalls, ...machineCalls] : foreignCalls;
