@@ -85,11 +85,11 @@ export class JsonGauge {
         break;
       case Byte.OpenBrace:
       case Byte.OpenBracket:
-        this.open(byte === Byte.OpenBrace);
+        this.beginContainer(byte === Byte.OpenBrace);
         break;
       case Byte.CloseBrace:
       case Byte.CloseBracket:
-        this.close();
+        this.endContainer();
         break;
       case Byte.Comma:
         this.beginMember();
@@ -97,7 +97,7 @@ export class JsonGauge {
     }
   }
 
-  private open(isObject: boolean): void {
+  private beginContainer(isObject: boolean): void {
     this.depth += 1;
     if (this.depth > MAX_DEPTH)
       throw new InvalidRequestError(`${this.currentPath()}: the body is nested deeper than ${MAX_DEPTH} levels`);
@@ -107,7 +107,7 @@ export class JsonGauge {
     this.count();
   }
 
-  private close(): void {
+  private endContainer(): void {
     this.depth -= 1;
     this.awaitsName = false;
     if (this.field !== undefined && this.depth < this.field.depth) this.endField();

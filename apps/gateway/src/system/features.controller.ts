@@ -46,12 +46,12 @@ export class FeaturesController {
   }
 
   @Route(featureRoutes.scheduledTasks)
-  scheduledTasks() {
+  listScheduledTasks() {
     return [];
   }
 
   @Route(featureRoutes.scheduledTasksOfThread)
-  scheduledTasksOfThread(@Caller() caller: Principal, @Input() input: OfThread) {
+  listScheduledTasksOfThread(@Caller() caller: Principal, @Input() input: OfThread) {
     return this.replyIfThreadExists(caller, input, []);
   }
 

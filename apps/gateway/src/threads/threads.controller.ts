@@ -67,7 +67,7 @@ export class ThreadsController {
   }
 
   @Route(threadRoutes.tokenUsage)
-  tokenUsage(@Caller() caller: Principal, @Input() input: Of<'tokenUsage'>) {
+  getTokenUsage(@Caller() caller: Principal, @Input() input: Of<'tokenUsage'>) {
     return this.usage.of(keyOf(caller, input));
   }
 

@@ -38,7 +38,7 @@ export class ArtifactsController {
     const thread = { userId: caller.userId, threadId: params.thread_id };
     const options = { download: (query.download ?? '') !== '', request, reply };
     const inside = archivePath(path);
-    const archive = inside === null ? null : await this.openArchive(thread, inside.archive);
+    const archive = inside === null ? null : await this.openIfArchive(thread, inside.archive);
     if (inside !== null && archive !== null) {
       await sendEntry(archive, inside.inner, options);
       return;
@@ -54,7 +54,7 @@ export class ArtifactsController {
   }
 
   /** Opens an archive; returns null when a directory has its name, because the path then leads to a plain file. */
-  private async openArchive(thread: ThreadKey, path: string): Promise<OpenFile | null> {
+  private async openIfArchive(thread: ThreadKey, path: string): Promise<OpenFile | null> {
     try {
       return await this.files.open(thread, path);
     } catch (error) {

@@ -127,9 +127,7 @@ class RunStream {
     }
   }
 
-  /**
-   * Writes the frames of these events; returns true after the run's `end`, which is sent with the end of the response.
-   */
+  /** Writes the frames of these events; returns true after the run's `end`, which is sent when the response ends. */
   private async writeEvents(events: readonly NumberedEvent[]): Promise<boolean> {
     for (const { event } of events) {
       if (event.kind === 'run.start') for (const id of event.dropped_message_ids) this.dropped.add(id);
@@ -177,10 +175,7 @@ class RunStream {
     return this.sent.index === WHOLE ? this.sent.seq + 1 : this.sent.seq;
   }
 
-  /**
-   * Continues after a trimmed part of the log; returns true when the client lacked events, and a gap has ended the
-   * stream.
-   */
+  /** Continues after a trimmed part of the log; returns true when a gap had to be written, which ends the stream. */
   private async handleTruncatedLog(trim: Trim): Promise<boolean> {
     if (this.firstNeededSeq >= trim.firstKept) this.stream.follower.skipTo(trim.firstKept);
     else if (this.sent.seq === 0) await this.catchUp(trim.firstKept);
@@ -191,9 +186,7 @@ class RunStream {
     return false;
   }
 
-  /**
-   * Writes the run's `metadata` and the newest values in place of the trimmed start of the log, and skips to the rest.
-   */
+  /** Replaces the trimmed start of the log by the run's `metadata` and the newest values, and skips to the rest. */
   private async catchUp(firstKept: number): Promise<void> {
     const { run, checkMs } = this.request;
     const { run_id, thread_id, attempt, dropped_message_ids } = run;
@@ -235,10 +228,7 @@ class RunStream {
     await this.writer.end();
   }
 
-  /**
-   * Ends the stream of a finished run whose log has expired. A client that resumes and lacks more than the `end` gets a
-   * gap.
-   */
+  /** Ends the stream of a run whose log has expired. A client that resumes and lacks more than the `end` gets a gap. */
   private async endWithoutLog(run: RunRecord | null): Promise<void> {
     if (this.sent.seq > 0 && run !== null && this.firstNeededSeq < run.last_seq) {
       await this.writeGap({ firstKept: run.last_seq, lastSeq: run.last_seq });
