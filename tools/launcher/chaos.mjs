@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
-import { requireNode } from './node-version.mjs';
-import { installPackages } from './packages.mjs';
-import { searchPath } from './programs.mjs';
+import { requireNode } from './machine/node-version.mjs';
+import { installPackages } from './machine/packages.mjs';
+import { searchPath } from './machine/programs.mjs';
 import { inRepository, repository } from './repository.mjs';
-import { runCommand } from './run-command.mjs';
-import { LauncherError, say, step } from './terminal.mjs';
+import { runCommand } from './processes/run-command.mjs';
+import { LauncherError, say, step } from './processes/terminal.mjs';
 
 /** `npm run chaos`: builds the product and runs it under work and faults; docs/chaos.md. */
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { inRepository, repository } from './repository.mjs';
-import { runCommand } from './run-command.mjs';
-import { say, seconds } from './terminal.mjs';
+import { runCommand } from './processes/run-command.mjs';
+import { say, seconds } from './processes/terminal.mjs';
 
 /** The gates of the repository, `npm run check` and part of `npm test`. The slowest come first. */
 

@@ -1,11 +1,11 @@
 import { pathToFileURL } from 'node:url';
-import { isPortFree } from './free-port.mjs';
-import { requireNode } from './node-version.mjs';
-import { missingPackages } from './packages.mjs';
-import { findProgram, searchPath } from './programs.mjs';
+import { isPortFree } from './machine/free-port.mjs';
+import { requireNode } from './machine/node-version.mjs';
+import { missingPackages } from './machine/packages.mjs';
+import { findProgram, searchPath } from './machine/programs.mjs';
 import { inRepository, repository } from './repository.mjs';
-import { readSettings } from './settings.mjs';
-import { LauncherError } from './terminal.mjs';
+import { readSettings } from './product/settings.mjs';
+import { LauncherError } from './processes/terminal.mjs';
 
 /** `npm run doctor`: prints a line for everything Caribou needs, ok, warn or fail, with advice; exit code 1 after a fail. */
 

@@ -1,6 +1,6 @@
 import { inRepository, repository } from './repository.mjs';
-import { runCommand } from './run-command.mjs';
-import { say } from './terminal.mjs';
+import { runCommand } from './processes/run-command.mjs';
+import { say } from './processes/terminal.mjs';
 
 /** Writes the files that code makes: config.example.yaml from the schema, docs/api.md from the routes. */
 

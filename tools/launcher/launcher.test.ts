@@ -9,7 +9,7 @@ const runModule = (code: string) =>
   promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], { cwd: __dirname });
 
 const claim = (folder: string) =>
-  `import { claimDataFolder } from './data-folder.mjs'; const claimed = await claimDataFolder(${JSON.stringify(folder)});`;
+  `import { claimDataFolder } from './processes/data-folder.mjs'; const claimed = await claimDataFolder(${JSON.stringify(folder)});`;
 
 describe('claimDataFolder', () => {
   let folder = '';
@@ -56,7 +56,7 @@ describe('claimDataFolder', () => {
     await runModule(
       `${claim(folder)} claimed.release(); import { build } from '../build/build.mjs';
        import { repository } from './repository.mjs'; await build(repository);
-       import { makeAccess } from './servers.mjs'; await makeAccess(${settings}, AbortSignal.timeout(60_000));`,
+       import { makeAccess } from './product/servers.mjs'; await makeAccess(${settings}, AbortSignal.timeout(60_000));`,
     );
 
     const modesOf = (names: readonly string[]) => names.map((name) => statSync(join(folder, name)).mode & 0o777);
@@ -83,7 +83,7 @@ describe('claimDataFolder', () => {
 
 describe('ManagedProcess', () => {
   const plan = (script: string) => `
-    import { ManagedProcess } from './managed-process.mjs';
+    import { ManagedProcess } from './processes/managed-process.mjs';
     const managed = new ManagedProcess({
       name: 'child', file: process.execPath, args: ['-e', ${JSON.stringify(script)}], env: process.env, cwd: '.',
       setpriv: undefined, quiet: true, ipc: true, readyTimeoutMs: 20_000, onChange: () => {},
@@ -133,7 +133,7 @@ describe('gvisorRuntime', () => {
   const argumentsOf = async (folder: string, programs: string) => {
     const options = JSON.stringify({ path: programs, folder, configFile: join(folder, 'daemon.json') });
     const { stdout } = await runModule(
-      `import { gvisorRuntime } from './gvisor-runtime.mjs'; console.log(JSON.stringify(gvisorRuntime(${options})));`,
+      `import { gvisorRuntime } from './machine/gvisor-runtime.mjs'; console.log(JSON.stringify(gvisorRuntime(${options})));`,
     );
     return JSON.parse(stdout) as string[];
   };

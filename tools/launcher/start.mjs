@@ -1,6 +1,6 @@
-import { runCaribou } from './caribou.mjs';
-import { requireNode } from './node-version.mjs';
-import { LauncherError, warn } from './terminal.mjs';
+import { runCaribou } from './product/caribou.mjs';
+import { requireNode } from './machine/node-version.mjs';
+import { LauncherError, warn } from './processes/terminal.mjs';
 
 /** `npm start`: from a bare machine to a running system. The first Ctrl-C stops it in order, a second one at once. */
 

@@ -1,15 +1,15 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { runChecks } from './check.mjs';
-import { useDockerEngine } from './docker-engine.mjs';
+import { useDockerEngine } from './machine/docker-engine.mjs';
 import { closingLine, readJestCounts } from './jest-summary.mjs';
-import { requireNode } from './node-version.mjs';
-import { installPackages } from './packages.mjs';
-import { searchPath } from './programs.mjs';
+import { requireNode } from './machine/node-version.mjs';
+import { installPackages } from './machine/packages.mjs';
+import { searchPath } from './machine/programs.mjs';
 import { inRepository, repository } from './repository.mjs';
-import { runCommand } from './run-command.mjs';
-import { installPrograms } from './system-packages.mjs';
-import { LauncherError, say, step, warn } from './terminal.mjs';
-import { runTogether } from './run-together.mjs';
+import { runCommand } from './processes/run-command.mjs';
+import { installPrograms } from './machine/system-packages.mjs';
+import { LauncherError, say, step, warn } from './processes/terminal.mjs';
+import { runTogether } from './processes/run-together.mjs';
 
 /**
  * `npm test`: installs what is missing, builds, runs every test and the checks, and ends with one line
@@ -24,7 +24,7 @@ const unpacked = inRepository('.caribou', 'servers', 'programs');
 
 /** @returns {Promise<void>} */
 async function install() {
-  /** @typedef {import('./system-packages.mjs').Program[]} Programs */
+  /** @typedef {import('./machine/system-packages.mjs').Program[]} Programs */
   /** @type {Programs} */
   const programs = ['nats-server', 'redis-server', 'bwrap', 'setpriv', 'openssl'];
   const isRoot = process.getuid?.() === 0;

@@ -1,8 +1,8 @@
-import { findProgram, libraryEnvironment, searchPath } from './programs.mjs';
+import { findProgram, libraryEnvironment, searchPath } from '../machine/programs.mjs';
 import { makeAccess, natsServer, redisServer } from './servers.mjs';
-import { installPrograms } from './system-packages.mjs';
-import { LauncherError, step, warn } from './terminal.mjs';
-import { runTogether } from './run-together.mjs';
+import { installPrograms } from '../machine/system-packages.mjs';
+import { LauncherError, step, warn } from '../processes/terminal.mjs';
+import { runTogether } from '../processes/run-together.mjs';
 
 /**
  * Starts private servers unless NATS_URL and REDIS_URL name the operator's own. Needs the programs and the build.
@@ -43,7 +43,7 @@ export async function startServers({ settings, fleet, signal }) {
  * @throws {LauncherError} when a server is needed and cannot be installed
  */
 export async function installServers({ ownNats, ownRedis, unpacked }, signal) {
-  /** @type {import('./system-packages.mjs').Program[]} */
+  /** @type {import('../machine/system-packages.mjs').Program[]} */
   const needed = [];
   if (!ownNats) needed.push('nats-server');
   if (!ownRedis) needed.push('redis-server');

@@ -4,7 +4,7 @@
  */
 const { join } = require('node:path');
 
-const root = join(__dirname, '..', '..');
+const root = join(__dirname, '..', '..', '..');
 const { loadConfig } = require(join(root, 'dist', 'libs', 'config', 'src', 'index.js'));
 
 try {

@@ -1,6 +1,6 @@
-import { inRepository } from './repository.mjs';
-import { runScript } from './run-script.mjs';
-import { say, warn } from './terminal.mjs';
+import { inRepository } from '../repository.mjs';
+import { runScript } from '../processes/run-script.mjs';
+import { say, warn } from '../processes/terminal.mjs';
 
 /**
  * @typedef {object} ProductConfig the part of libs/config's Config that the launcher shows
@@ -22,7 +22,7 @@ import { say, warn } from './terminal.mjs';
  * @throws {LauncherError} naming every fault
  */
 export async function readProductConfig(env, signal) {
-  const output = await runScript([inRepository('tools', 'launcher', 'config-facts.cjs')], { env, signal });
+  const output = await runScript([inRepository('tools', 'launcher', 'product', 'config-facts.cjs')], { env, signal });
   /** @type {ProductConfig} */
   const config = JSON.parse(output);
   return config;

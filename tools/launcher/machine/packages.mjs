@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { inRepository, repository } from './repository.mjs';
-import { runCommand, tail } from './run-command.mjs';
-import { LauncherError, say, step } from './terminal.mjs';
+import { inRepository, repository } from '../repository.mjs';
+import { runCommand, tail } from '../processes/run-command.mjs';
+import { LauncherError, say, step } from '../processes/terminal.mjs';
 
 const installTimeoutMs = 15 * 60_000;
 

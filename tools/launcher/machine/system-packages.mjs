@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findProgram, searchPath } from './programs.mjs';
-import { runCommand, tail } from './run-command.mjs';
-import { say, step, warn } from './terminal.mjs';
+import { runCommand, tail } from '../processes/run-command.mjs';
+import { say, step, warn } from '../processes/terminal.mjs';
 
 const aptTimeoutMs = 10 * 60_000;
 

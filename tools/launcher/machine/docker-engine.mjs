@@ -4,8 +4,8 @@ import { request } from 'node:http';
 import { dirname } from 'node:path';
 import { gvisorRuntime } from './gvisor-runtime.mjs';
 import { findProgram, searchPath } from './programs.mjs';
-import { tail } from './run-command.mjs';
-import { waitUntil } from './wait-until.mjs';
+import { tail } from '../processes/run-command.mjs';
+import { waitUntil } from '../processes/wait-until.mjs';
 
 const socketPath = '/var/run/docker.sock';
 const startTimeoutMs = 30_000;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { bold, dim } from './terminal.mjs';
+import { bold, dim } from '../processes/terminal.mjs';
 
 /**
  * Builds the text that is printed once everything runs.

@@ -1,11 +1,11 @@
-import { ManagedProcess } from './managed-process.mjs';
-import { findProgram } from './programs.mjs';
-import { repository } from './repository.mjs';
+import { ManagedProcess } from '../processes/managed-process.mjs';
+import { findProgram } from '../machine/programs.mjs';
+import { repository } from '../repository.mjs';
 
 const stopTimeoutMs = 8_000;
 
 /**
- * @typedef {Pick<import('./managed-process.mjs').ProcessPlan, 'name' | 'file' | 'args' | 'untilReady' | 'readyTimeoutMs' | 'quiet' | 'ipc'>} Plan
+ * @typedef {Pick<import('../processes/managed-process.mjs').ProcessPlan, 'name' | 'file' | 'args' | 'untilReady' | 'readyTimeoutMs' | 'quiet' | 'ipc'>} Plan
  * @typedef {'server' | 'service'} Role
  *
  * @typedef {object} Fleet
@@ -16,7 +16,7 @@ const stopTimeoutMs = 8_000;
 /**
  * All processes of one launcher, and the record of them that the next launcher reads.
  *
- * @param {{ path: string, record: (children: import('./data-folder.mjs').Child[]) => void }} options
+ * @param {{ path: string, record: (children: import('../processes/data-folder.mjs').Child[]) => void }} options
  * @returns {Fleet}
  */
 export function createFleet({ path, record }) {

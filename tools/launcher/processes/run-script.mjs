@@ -1,5 +1,5 @@
 import { runCommand, tail } from './run-command.mjs';
-import { repository } from './repository.mjs';
+import { repository } from '../repository.mjs';
 import { LauncherError } from './terminal.mjs';
 
 const timeoutMs = 10 * 60_000;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { inRepository, repository } from './repository.mjs';
+import { inRepository, repository } from '../repository.mjs';
 
 /**
  * The settings that the launcher needs before anything is installed. Services read the rest of the environment through

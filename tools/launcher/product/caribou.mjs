@@ -1,20 +1,20 @@
 import { mkdirSync } from 'node:fs';
 import { banner, urlOf } from './banner.mjs';
-import { claimDataFolder } from './data-folder.mjs';
+import { claimDataFolder } from '../processes/data-folder.mjs';
 import { createFleet } from './fleet.mjs';
-import { freePort, isPortFree } from './free-port.mjs';
-import { installPackages } from './packages.mjs';
+import { freePort, isPortFree } from '../machine/free-port.mjs';
+import { installPackages } from '../machine/packages.mjs';
 import { readProductConfig, tellWarnings } from './product-config.mjs';
-import { searchPath } from './programs.mjs';
-import { inRepository } from './repository.mjs';
-import { runScript } from './run-script.mjs';
+import { searchPath } from '../machine/programs.mjs';
+import { inRepository } from '../repository.mjs';
+import { runScript } from '../processes/run-script.mjs';
 import { serviceEnvironment } from './service-environment.mjs';
 import { installServers, startServers } from './start-servers.mjs';
 import { demoModelPlan, servicePlan, services } from './services.mjs';
 import { readSettings } from './settings.mjs';
-import { LauncherError, say, step, warn } from './terminal.mjs';
-import { runTogether } from './run-together.mjs';
-import { waitUntil } from './wait-until.mjs';
+import { LauncherError, say, step, warn } from '../processes/terminal.mjs';
+import { runTogether } from '../processes/run-together.mjs';
+import { waitUntil } from '../processes/wait-until.mjs';
 
 const turnReadyTimeoutMs = 30_000;
 

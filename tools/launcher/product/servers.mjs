@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort } from './free-port.mjs';
-import { inRepository } from './repository.mjs';
-import { runScript } from './run-script.mjs';
-import { answersWith, waitUntil } from './wait-until.mjs';
+import { freePort } from '../machine/free-port.mjs';
+import { inRepository } from '../repository.mjs';
+import { runScript } from '../processes/run-script.mjs';
+import { answersWith, waitUntil } from '../processes/wait-until.mjs';
 
 const readyTimeoutMs = 60_000;
 
@@ -13,7 +13,7 @@ const readyTimeoutMs = 60_000;
  *
  * @typedef {object} ServerPlan
  * @property {string} where a description without secrets
- * @property {Pick<import('./managed-process.mjs').ProcessPlan, 'name' | 'file' | 'args' | 'untilReady' | 'readyTimeoutMs' | 'quiet' | 'ipc'>} process
+ * @property {Pick<import('../processes/managed-process.mjs').ProcessPlan, 'name' | 'file' | 'args' | 'untilReady' | 'readyTimeoutMs' | 'quiet' | 'ipc'>} process
  *
  * @typedef {object} Access
  * @property {string} folder of the configurations and addresses, see tools/access/main.ts

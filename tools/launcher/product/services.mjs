@@ -1,6 +1,6 @@
-import { inRepository } from './repository.mjs';
-import { freePort } from './free-port.mjs';
-import { waitUntil } from './wait-until.mjs';
+import { inRepository } from '../repository.mjs';
+import { freePort } from '../machine/free-port.mjs';
+import { waitUntil } from '../processes/wait-until.mjs';
 
 const serviceReadyTimeoutMs = 60_000;
 
@@ -14,7 +14,7 @@ export const nodeFlags = ['--enable-source-maps', '--max-semi-space-size=64'];
 export const services = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];
 
 /**
- * @typedef {Pick<import('./managed-process.mjs').ProcessPlan, 'name' | 'file' | 'args' | 'untilReady' | 'readyTimeoutMs' | 'quiet' | 'ipc'>} Plan
+ * @typedef {Pick<import('../processes/managed-process.mjs').ProcessPlan, 'name' | 'file' | 'args' | 'untilReady' | 'readyTimeoutMs' | 'quiet' | 'ipc'>} Plan
  */
 
 /**

@@ -1,4 +1,4 @@
-import { LauncherError } from './terminal.mjs';
+import { LauncherError } from '../processes/terminal.mjs';
 
 const least = { major: 20, minor: 19 };
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { searchPath } from './programs.mjs';
+import { searchPath } from '../machine/programs.mjs';
 
 /** Variables without secrets that any program may need. */
 const ordinary =
