@@ -2,13 +2,9 @@ import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
 import { type Config, extensionsFile } from '@caribou/config';
 import { busAccess } from '@caribou/contracts';
-import { type Logger, type ModelCatalog, systemClock, type ThreadStore } from '@caribou/core';
-import { documentConverter } from '@caribou/documents';
-import { gateCatalog } from '@caribou/middleware';
-import { createModelCatalog } from '@caribou/models';
-import type { StopStep } from '@caribou/service';
-import { createMetrics, createTracing, type Tracing } from '@caribou/observability';
+import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
 import {
+  type ThreadStore,
   createRedis,
   MemoryWatch,
   type RedisConnection,
@@ -29,6 +25,11 @@ import {
   requireDurableRedis,
   taskPart,
 } from '@caribou/state';
+import { documentConverter } from '@caribou/documents';
+import { gateCatalog } from '@caribou/middleware';
+import { createModelCatalog } from '@caribou/models';
+import type { StopStep } from '@caribou/service';
+import { createMetrics, createTracing, type Tracing } from '@caribou/observability';
 import { createErasedFiles, SharedVolume, skillFiles, userFiles } from '@caribou/files';
 import { openSkillCatalog } from '@caribou/skills';
 import type { Provider } from '@nestjs/common';

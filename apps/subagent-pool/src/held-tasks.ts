@@ -1,5 +1,6 @@
 import type { TaskSpec } from '@caribou/contracts';
-import type { TaskSlot, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { TaskSlot } from '@caribou/state';
 
 /** A task that this process executes. */
 export interface HeldTask {

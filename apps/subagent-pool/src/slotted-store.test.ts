@@ -1,6 +1,5 @@
 import { BugError, FencedError, newId } from '@caribou/contracts';
-import type { NewTask, RunStore, TaskSlot, TaskSlots } from '@caribou/core';
-import { redisTaskSlots } from '@caribou/state';
+import { type NewTask, type RunStore, type TaskSlot, type TaskSlots, redisTaskSlots } from '@caribou/state';
 import {
   type ClaimedRun,
   openTasks,

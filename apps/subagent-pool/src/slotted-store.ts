@@ -1,5 +1,6 @@
 import { BugError, type CancelAction, type TaskSpec } from '@caribou/contracts';
-import type { ClaimResult, ParentState, RunStore, TaskSlot, TaskSlots, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { ClaimResult, ParentState, RunStore, TaskSlot, TaskSlots } from '@caribou/state';
 import { taskSpecOf } from '@caribou/runs';
 import type { HeldTask, HeldTasks } from './held-tasks.js';
 

@@ -1,8 +1,7 @@
 import type { PullOptions, Wake } from '@caribou/bus';
 import { FencedError, UnavailableError } from '@caribou/contracts';
-import type { Logger, SlotLimits, TaskSlot, TaskSlots, ThreadKey } from '@caribou/core';
-import { silentLogger } from '@caribou/core';
-import { redisTaskSlots } from '@caribou/state';
+import { type Logger, type ThreadKey, silentLogger } from '@caribou/core';
+import { type SlotLimits, type TaskSlot, type TaskSlots, redisTaskSlots } from '@caribou/state';
 import { openTasks, startRedis, thread } from '@caribou/testing';
 import { HeldTasks } from './held-tasks.js';
 import { TaskWorker, type TaskWorkerOptions } from './task-worker.js';

@@ -1,6 +1,7 @@
 import type { Wake, WakePull, Wakes } from '@caribou/bus';
 import { FencedError, UnavailableError } from '@caribou/contracts';
-import type { Clock, Logger, SlotLimits, TaskSlot, TaskSlots } from '@caribou/core';
+import type { Clock, Logger } from '@caribou/core';
+import type { SlotLimits, TaskSlot, TaskSlots } from '@caribou/state';
 import type { DirectWorker, RunExecutor, RunRegistry } from '@caribou/runs';
 import type { HeldTasks } from './held-tasks.js';
 

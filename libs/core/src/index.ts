@@ -1,14 +1,3 @@
-export type {
-  AccountStore,
-  ChangeOutcome,
-  CreateOutcome,
-  NewSession,
-  SessionHolder,
-  SessionKey,
-  StoredAccount,
-} from './stores/account-store.js';
-export { BeingErasedError, type Erasure, type ErasureStore } from './stores/erasure-store.js';
-export type { Locks } from './stores/locks.js';
 export { answerableCalls, dropLateAnswers } from './agent/client-answers.js';
 export { hasPending, type PendingCalls, pendingCalls } from './agent/pending-calls.js';
 export { activeSkill, filterAllowedTools } from './agent/active-skill.js';
@@ -16,7 +5,6 @@ export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './stores/agent-store.js';
 export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates } from './agent/agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent/agent-runtime.js';
-export type { AttemptLimit, AttemptStore } from './stores/attempt-store.js';
 export { executeAtMostOnce, unknownOutcome } from './tool-calls/execute-at-most-once.js';
 export { type Clock, systemClock } from './util/clock.js';
 export { KeyedMutex } from './util/keyed-mutex.js';
@@ -73,23 +61,6 @@ export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './ports/mod
 export { isUserMessage, userText } from './text/user-text.js';
 export type { RunContext } from './agent/run-context.js';
 export { ChainRecorder, type Span, traceCall, traceHook } from './agent/instrumentation.js';
-export type {
-  AdmitRequest,
-  AdmitResult,
-  CancelResult,
-  ClaimResult,
-  CommitRequest,
-  CommitResult,
-  DeadLetter,
-  EndedRun,
-  FinishRequest,
-  FinishResult,
-  RunLease,
-  RunStore,
-  RawRecord,
-  ThreadHead,
-  UnownedThread,
-} from './stores/run-store.js';
 export {
   mapOperations,
   RunCancelled,
@@ -109,19 +80,6 @@ export type { Skill, SkillCatalog, SkillLimits, SkillStore, UserSkills } from '.
 export { splitSkillFile } from './text/skill-text.js';
 export { runSlot, stateSlot } from './agent/state-slot.js';
 export type { TaskRequest, SubagentPort, SubagentType, TaskOutcome } from './agent/subagent-port.js';
-export type { ParentState, SlotLimits, TaskParent, TaskSlot, TaskSlots } from './stores/task-slots.js';
-export type { NewTask, TaskStore } from './stores/task-store.js';
-export type {
-  FeedPage,
-  FeedQuery,
-  FeedRow,
-  HistoryQuery,
-  RunEventLog,
-  RunQuery,
-  ThreadSearch,
-  ThreadStore,
-  ThreadUsage,
-} from './stores/thread-store.js';
 export { withAtMostOnce } from './tool-calls/with-at-most-once.js';
 export { selectOfferedTools, toolsOfGroups } from './agent/offered-tools.js';
 export type { TokenRecord, TokenRecords } from './stores/token-records.js';

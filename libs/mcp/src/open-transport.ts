@@ -1,5 +1,4 @@
-import type { Logger, TokenRecords } from '@caribou/core';
-import type { Clock } from '@caribou/core';
+import type { Logger, TokenRecords, Clock } from '@caribou/core';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';

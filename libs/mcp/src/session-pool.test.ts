@@ -1,5 +1,4 @@
-import type { Clock } from '@caribou/core';
-import { systemClock } from '@caribou/core';
+import { type Clock, systemClock } from '@caribou/core';
 import { waitFor } from '@caribou/testing';
 import type { McpSession } from './mcp-session.js';
 import { SessionPool } from './session-pool.js';

@@ -1,14 +1,6 @@
 import type { RunEvent, RunRecord, StateUpdate, ThreadState } from '@caribou/contracts';
-import type {
-  CallUsage,
-  ClaimResult,
-  Clock,
-  Logger,
-  RunStore,
-  SandboxPort,
-  ThreadHead,
-  ThreadKey,
-} from '@caribou/core';
+import type { CallUsage, Clock, Logger, SandboxPort, ThreadKey } from '@caribou/core';
+import type { ClaimResult, RunStore, ThreadHead } from '@caribou/state';
 import type { EventWriter } from './events/event-writer.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import type { RunMetrics } from './run-metrics.js';

@@ -1,5 +1,6 @@
 import { AppError, type ThreadState } from '@caribou/contracts';
-import { type Logger, pendingCalls, type RunLease, type SandboxPort } from '@caribou/core';
+import { type Logger, pendingCalls, type SandboxPort } from '@caribou/core';
+import { type RunLease } from '@caribou/state';
 
 /** Maximum time to wait for managers, in milliseconds; a cancelled run must end soon. */
 const WAIT_MS = 4_000;

@@ -1,13 +1,6 @@
 import { type RunEvent, type StateUpdate, omitUndefined } from '@caribou/contracts';
-import {
-  applyUpdate,
-  clientUpdate,
-  type CommitRequest,
-  dropLateAnswers,
-  type LoopPosition,
-  type ThreadHead,
-  type TurnCommit,
-} from '@caribou/core';
+import { applyUpdate, clientUpdate, dropLateAnswers, type LoopPosition, type TurnCommit } from '@caribou/core';
+import { type CommitRequest, type ThreadHead } from '@caribou/state';
 import type { ActiveRun, Claimed } from './active-run.js';
 import { countTurn } from './run-metrics.js';
 

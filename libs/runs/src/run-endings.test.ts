@@ -1,5 +1,5 @@
 import { InvalidRequestError, TooLargeError, UnavailableError } from '@caribou/contracts';
-import type { RunStore } from '@caribou/core';
+import type { RunStore } from '@caribou/state';
 import { dyingStore, type FakeSandbox, fakeSandbox, scriptedModel } from '@caribou/testing';
 import { agentOn, type RunFixture, SCRIPT, useRunFixture } from './testing/run-fixture.js';
 

@@ -1,5 +1,6 @@
 import { AppError, type CancelAction, customAgentOf, LEAD_AGENT, omitUndefined } from '@caribou/contracts';
-import { applyUpdate, type FinishRequest, type LoopOutcome, type RunTimedOut, type TurnCommit } from '@caribou/core';
+import { applyUpdate, type LoopOutcome, type RunTimedOut, type TurnCommit } from '@caribou/core';
+import { type FinishRequest } from '@caribou/state';
 import type { ActiveRun } from './active-run.js';
 import { cancelPendingCalls } from './cancel-pending-calls.js';
 import { commitRequest, startOf, timeTurn } from './run-commits.js';

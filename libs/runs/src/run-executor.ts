@@ -7,9 +7,9 @@ import {
   type RunContext,
   RunDraining,
   RunTimedOut,
-  type ThreadHead,
   type ThreadKey,
 } from '@caribou/core';
+import { type ThreadHead } from '@caribou/state';
 import type { ActiveRun, Claimed } from './active-run.js';
 import { isStoreAway, releaseForTakeover } from './release-for-takeover.js';
 import { commitInput, commitTurn } from './run-commits.js';

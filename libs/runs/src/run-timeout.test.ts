@@ -1,5 +1,4 @@
-import type { Clock } from '@caribou/core';
-import { RunCancelled, RunTimedOut } from '@caribou/core';
+import { type Clock, RunCancelled, RunTimedOut } from '@caribou/core';
 import { sampleTask, taskRecord } from '@caribou/testing';
 import { startRunTimeout } from './run-timeout.js';
 

@@ -1,6 +1,7 @@
 import { type Bus, connectBus, type Wakes } from '@caribou/bus';
 import { newId, streams, UnavailableError } from '@caribou/contracts';
-import { type RunStore, silentLogger, systemClock, type ThreadKey } from '@caribou/core';
+import { silentLogger, systemClock, type ThreadKey } from '@caribou/core';
+import { type RunStore } from '@caribou/state';
 import {
   openStores,
   startNats,

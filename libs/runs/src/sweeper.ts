@@ -1,6 +1,7 @@
 import type { Wakes } from '@caribou/bus';
 import { UnavailableError } from '@caribou/contracts';
-import type { Clock, DeadLetter, Logger, RunStore, ThreadKey, UnownedThread } from '@caribou/core';
+import type { Clock, Logger, ThreadKey } from '@caribou/core';
+import type { DeadLetter, RunStore, UnownedThread } from '@caribou/state';
 
 /** Maximum number of threads that one read of the store returns. */
 const MAX_PER_LOOK = 500;

@@ -1,6 +1,7 @@
 import type { Wake, WakePull, Wakes } from '@caribou/bus';
 import { UnavailableError } from '@caribou/contracts';
-import type { Logger, RunStore, ThreadKey, UnownedThread } from '@caribou/core';
+import type { Logger, ThreadKey } from '@caribou/core';
+import type { RunStore, UnownedThread } from '@caribou/state';
 import type { Metrics } from '@caribou/observability';
 import type { RunExecutor } from './run-executor.js';
 import type { RunRegistry } from './run-registry.js';

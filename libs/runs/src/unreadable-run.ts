@@ -1,4 +1,5 @@
-import type { ClaimResult, Logger, RunStore } from '@caribou/core';
+import type { Logger } from '@caribou/core';
+import type { ClaimResult, RunStore } from '@caribou/state';
 import type { EventPublisher } from './events/event-writer.js';
 
 export type UnreadableRun = Extract<ClaimResult, { kind: 'unreadable' }>;

@@ -25,3 +25,38 @@ export { redisTokenRecords } from './shared/token-records.js';
 export { storeAccess } from './redis/store-access.js';
 export { redisToolJournal } from './executions/tool-journal.js';
 export { redisVolumeRegistry } from './files/volume-registry.js';
+export type {
+  AdmitRequest,
+  AdmitResult,
+  ClaimResult,
+  CommitRequest,
+  CommitResult,
+  DeadLetter,
+  EndedRun,
+  FinishRequest,
+  FinishResult,
+  RunLease,
+  RunStore,
+  ThreadHead,
+  UnownedThread,
+} from './ports/run-store.js';
+export type {
+  FeedPage,
+  FeedRow,
+  RunEventLog,
+  ThreadSearch,
+  ThreadStore,
+} from './ports/thread-store.js';
+export type { NewTask, TaskStore } from './ports/task-store.js';
+export type { ParentState, SlotLimits, TaskSlot, TaskSlots } from './ports/task-slots.js';
+export type {
+  AccountStore,
+  CreateOutcome,
+  NewSession,
+  SessionHolder,
+  SessionKey,
+  StoredAccount,
+} from './ports/account-store.js';
+export type { AttemptLimit, AttemptStore } from './ports/attempt-store.js';
+export type { Locks } from './ports/locks.js';
+export { BeingErasedError, type Erasure, type ErasureStore } from './ports/erasure-store.js';

@@ -1,5 +1,5 @@
 import { UnavailableError } from '@caribou/contracts';
-import type { ThreadStore } from '@caribou/core';
+import type { ThreadStore } from './ports/thread-store.js';
 import { admissions } from './runs/admission.js';
 import { checkRedis } from './redis/check-redis.js';
 import { checkpointReads } from './checkpoints/checkpoint-reads.js';

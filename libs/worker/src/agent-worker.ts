@@ -1,14 +1,14 @@
 import { modelGateLimits } from '@caribou/agent';
 import { createRemoteSandbox } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { type Logger, type RunStore, systemClock } from '@caribou/core';
+import { type Logger, systemClock } from '@caribou/core';
+import { type RunStore, redisExecutionJournal, redisModelGate, redisSandboxRegistry } from '@caribou/state';
 import type { Extensions } from '@caribou/extensions';
 import type { McpTools } from '@caribou/mcp';
 import { createModelCatalog } from '@caribou/models';
 import type { HealthCheck } from '@caribou/service';
 import type { Tracing } from '@caribou/observability';
 import { RunExecutor, RunRegistry, Sweeper } from '@caribou/runs';
-import { redisExecutionJournal, redisModelGate, redisSandboxRegistry } from '@caribou/state';
 import type { AgentRole, RoleWorker, WorkerBase } from './agent-role.js';
 import { openAgentTools } from './agent-tools.js';
 import { type Connections, openConnections } from './connections.js';

@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type AiMessage, isTerminal, type Message, NotFoundError, type RunRecord } from '@caribou/contracts';
-import type { RunEventLog, ThreadKey, ThreadStore } from '@caribou/core';
-import { type RedisConnection, redisEventLog, redisThreadStore, taskPart } from '@caribou/state';
+import type { ThreadKey } from '@caribou/core';
+import {
+  type RunEventLog,
+  type ThreadStore,
+  type RedisConnection,
+  redisEventLog,
+  redisThreadStore,
+  taskPart,
+} from '@caribou/state';
 import { type Accepted, canonical } from '../world/history.js';
 import { findLeftovers, takeoverTime, findRepeatedTaskEvents } from './at-rest.js';
 import type { VirtualRedis } from '../virtual/virtual-redis.js';

@@ -1,4 +1,4 @@
-import type { RunLease } from '@caribou/core';
+import type { RunLease } from '@caribou/state';
 import type { VirtualRedis } from './virtual-redis.js';
 
 /**

@@ -1,14 +1,7 @@
 import { createRemoteSandbox, createRpcClient } from '@caribou/bus';
-import {
-  type AnyTool,
-  defineTool,
-  type Logger,
-  type SandboxPort,
-  type SandboxRegistry,
-  type SlotLimits,
-} from '@caribou/core';
+import { type AnyTool, defineTool, type Logger, type SandboxPort, type SandboxRegistry } from '@caribou/core';
+import { type SlotLimits, RedisConnection, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
 import { createMetrics } from '@caribou/observability';
-import { RedisConnection, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
 import { z } from 'zod';
 import type { SimBus } from '../virtual/bus.js';
 import type { History } from './history.js';

@@ -1,5 +1,6 @@
 import { type NumberedEvent, type RunEvent, taskIds } from '@caribou/contracts';
-import type { NewTask, RunLease, SlotLimits, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { NewTask, RunLease, SlotLimits } from '@caribou/state';
 import type { Executed } from '../virtual/network.js';
 import { OWNED } from '../virtual/sabotage.js';
 import type { SimProcess } from '../virtual/scheduler.js';

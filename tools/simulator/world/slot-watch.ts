@@ -1,4 +1,5 @@
-import type { SlotLimits, TaskSlot, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { SlotLimits, TaskSlot } from '@caribou/state';
 import type { Executed } from '../virtual/network.js';
 import { LEASE_MS } from './clocks.js';
 

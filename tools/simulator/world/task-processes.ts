@@ -1,10 +1,9 @@
 import { runAgent } from '@caribou/agent';
 import { BugError, type CancelAction, taskIds } from '@caribou/contracts';
-import { withAtMostOnce, type SlotLimits, type SubagentPort, systemClock, type TaskSlots } from '@caribou/core';
-import { subagentChain } from '@caribou/middleware';
-import { noopTracing } from '@caribou/observability';
-import { type AfterCancel, endTasksOf, RunExecutor, RunRegistry, SubagentTasks, Sweeper } from '@caribou/runs';
+import { withAtMostOnce, type SubagentPort, systemClock } from '@caribou/core';
 import {
+  type SlotLimits,
+  type TaskSlots,
   type RedisConnection,
   redisEventLog,
   redisRunStore,
@@ -13,6 +12,9 @@ import {
   redisToolJournal,
   taskPart,
 } from '@caribou/state';
+import { subagentChain } from '@caribou/middleware';
+import { noopTracing } from '@caribou/observability';
+import { type AfterCancel, endTasksOf, RunExecutor, RunRegistry, SubagentTasks, Sweeper } from '@caribou/runs';
 import { leadTools } from '@caribou/tools';
 import { createBorrowedSandbox } from '../../../apps/subagent-pool/src/borrowed-sandbox.js';
 import { HeldTasks } from '../../../apps/subagent-pool/src/held-tasks.js';

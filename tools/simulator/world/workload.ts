@@ -1,5 +1,6 @@
 import { AppError, type CancelAction, type RunKwargs } from '@caribou/contracts';
-import type { AdmitRequest, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { AdmitRequest } from '@caribou/state';
 import type { Plan, PlannedCall } from '../virtual/model.js';
 import { gatewayPorts } from './processes.js';
 import type { Random } from '../virtual/random.js';

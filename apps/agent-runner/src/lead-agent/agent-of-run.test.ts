@@ -1,7 +1,6 @@
 import { NO_MODEL_SETTINGS, type RunContextValues } from '@caribou/contracts';
-import type { AgentStore, Logger, ModelCatalog, ModelPort } from '@caribou/core';
+import { type AgentStore, type Logger, type ModelCatalog, type ModelPort, silentLogger } from '@caribou/core';
 import { fakeRun, memoryAgents, scriptedModel } from '@caribou/testing';
-import { silentLogger } from '@caribou/core';
 import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf, withSettings } from './agent-of-run.js';
 
 const POET = {

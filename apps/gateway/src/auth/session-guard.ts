@@ -1,5 +1,5 @@
 import { ForbiddenError, signInRoutes } from '@caribou/contracts';
-import type { AccountStore } from '@caribou/core';
+import type { AccountStore } from '@caribou/state';
 import type { FastifyRequest } from 'fastify';
 import { API_ROOTS } from '../http/route.decorators.js';
 import type { Authenticate, Entry } from './authenticate.js';

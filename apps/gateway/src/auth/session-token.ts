@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { UserId } from '@caribou/contracts';
-import type { SessionKey } from '@caribou/core';
+import type { SessionKey } from '@caribou/state';
 
 const SECRET_BYTES = 32;
 const TOKEN = /^([\w-]{1,64})\.([\w-]{43})$/;

@@ -1,7 +1,8 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { UnavailableError } from '@caribou/contracts';
-import { type SessionHolder, type SessionKey, silentLogger } from '@caribou/core';
+import { silentLogger } from '@caribou/core';
+import { type SessionHolder, type SessionKey } from '@caribou/state';
 import { waitFor } from '@caribou/testing';
 import { SessionWatch } from './session-watch.js';
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { AccountStore, Logger, SessionKey } from '@caribou/core';
+import type { Logger } from '@caribou/core';
+import type { AccountStore, SessionKey } from '@caribou/state';
 import { AppError } from '@caribou/contracts';
 
 /** Sessions that are looked up concurrently. */

@@ -9,7 +9,14 @@ import {
   type RouteInput,
   type signInRoutes,
 } from '@caribou/contracts';
-import type { AccountStore, AttemptLimit, AttemptStore, CreateOutcome, NewSession, StoredAccount } from '@caribou/core';
+import type {
+  AccountStore,
+  AttemptLimit,
+  AttemptStore,
+  CreateOutcome,
+  NewSession,
+  StoredAccount,
+} from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';

@@ -1,15 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConflictError, NotFoundError, UnavailableError } from '@caribou/contracts';
-import {
-  BeingErasedError,
-  type Erasure,
-  type ErasureStore,
-  type Logger,
-  type MemoryStore,
-  type TaskStore,
-  type ThreadKey,
-  type ThreadStore,
-} from '@caribou/core';
+import { type Logger, type MemoryStore, type ThreadKey } from '@caribou/core';
+import { BeingErasedError, type Erasure, type ErasureStore, type TaskStore, type ThreadStore } from '@caribou/state';
 import type { ErasedFiles } from '@caribou/files';
 
 export interface ErasurePorts {

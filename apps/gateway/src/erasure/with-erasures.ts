@@ -1,4 +1,5 @@
-import { BeingErasedError, type ThreadKey, type ThreadStore } from '@caribou/core';
+import { type ThreadKey } from '@caribou/core';
+import { BeingErasedError, type ThreadStore } from '@caribou/state';
 import type { UserFiles } from '@caribou/files';
 import type { Erasures } from './erasures.js';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { InvalidRequestError } from '@caribou/contracts';
-import type { AdmitRequest } from '@caribou/core';
+import type { AdmitRequest } from '@caribou/state';
 
 /** Form of a key: printable ASCII, as in the draft standard of the header. */
 const pattern = /^[\x20-\x7e]{1,255}$/;

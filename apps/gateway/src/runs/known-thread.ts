@@ -1,5 +1,6 @@
 import { type Message, NotFoundError, type ThreadState, omitUndefined } from '@caribou/contracts';
-import type { ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { ThreadStore } from '@caribou/state';
 
 /** Newest checkpoints that are searched for the values that a client sends back. */
 const MAX_CHECKPOINTS = 20;

@@ -6,7 +6,8 @@ import {
   isReservedAgent,
   type RunCreate,
 } from '@caribou/contracts';
-import type { AdmitRequest, AgentStore } from '@caribou/core';
+import type { AgentStore } from '@caribou/core';
+import type { AdmitRequest } from '@caribou/state';
 import { parseAssistantId, assistantNotFound } from '../assistants/assistant-catalog.js';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';

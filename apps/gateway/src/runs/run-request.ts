@@ -9,7 +9,7 @@ import {
   startCheckpointOf,
   omitUndefined,
 } from '@caribou/contracts';
-import type { AdmitRequest } from '@caribou/core';
+import type { AdmitRequest } from '@caribou/state';
 import { parseAssistantId } from '../assistants/assistant-catalog.js';
 import { parse } from '../http/parse-input.js';
 import type { GatewaySettings } from '../settings.js';

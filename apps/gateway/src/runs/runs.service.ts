@@ -14,7 +14,8 @@ import {
   UnavailableError,
   omitUndefined,
 } from '@caribou/contracts';
-import type { AdmitRequest, AdmitResult, EndedRun, Logger, ThreadKey, ThreadStore } from '@caribou/core';
+import type { Logger, ThreadKey } from '@caribou/core';
+import type { AdmitRequest, AdmitResult, EndedRun, ThreadStore } from '@caribou/state';
 import type { Tracing } from '@caribou/observability';
 import { parse } from '../http/parse-input.js';
 import { Dependency, type GatewayBus } from '../dependency.js';

@@ -1,5 +1,5 @@
 import { featureRoutes, type FeaturesReply, type RouteInput } from '@caribou/contracts';
-import type { ThreadStore } from '@caribou/core';
+import type { ThreadStore } from '@caribou/state';
 import { Controller } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';

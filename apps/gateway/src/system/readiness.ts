@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { SandboxProbe, UnavailableError } from '@caribou/contracts';
-import type { ThreadStore } from '@caribou/core';
+import type { ThreadStore } from '@caribou/state';
 import type { SharedVolume } from '@caribou/files';
 import { type HealthCheck, type Readiness, readinessOf } from '@caribou/service';
 import { Dependency, type GatewayBus } from '../dependency.js';

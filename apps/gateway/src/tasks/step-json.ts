@@ -1,5 +1,5 @@
 import { type AiMessage, type SubagentStep, textOf, type ToolMessage } from '@caribou/contracts';
-import type { FeedRow } from '@caribou/core';
+import type { FeedRow } from '@caribou/state';
 
 /** Maximum characters of a text and of a call's arguments in a step. */
 const MAX_CHARS = 8_192;

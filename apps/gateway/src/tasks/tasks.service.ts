@@ -6,7 +6,8 @@ import {
   type SubagentStep,
   type taskRoutes,
 } from '@caribou/contracts';
-import type { TaskStore, ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { TaskStore, ThreadStore } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../dependency.js';
 import { stepsJson } from './step-json.js';

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import { connectBus } from '@caribou/bus';
 import type { AiMessage, NumberedEvent, RunEvent, RunStatus } from '@caribou/contracts';
-import { applyUpdate, type RunLease, type RunStore, silentLogger, type ThreadHead } from '@caribou/core';
-import { type RedisConnection, redisRunStore } from '@caribou/state';
+import { applyUpdate, silentLogger } from '@caribou/core';
+import { type RunLease, type RunStore, type ThreadHead, type RedisConnection, redisRunStore } from '@caribou/state';
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from './gateway-fixture.js';
 

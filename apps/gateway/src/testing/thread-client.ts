@@ -1,6 +1,6 @@
 import { newId, type FeedPageReply, type RunReply, type StateUpdate } from '@caribou/contracts';
-import { applyUpdate, dropLateAnswers, type RunStore } from '@caribou/core';
-import { redisRunStore } from '@caribou/state';
+import { applyUpdate, dropLateAnswers } from '@caribou/core';
+import { type RunStore, redisRunStore } from '@caribou/state';
 import { ai } from '@caribou/testing';
 import type { OpenGateway } from '../open-gateway.js';
 import type { GatewayFixture, TestGatewayOptions } from './gateway-fixture.js';

@@ -10,7 +10,8 @@ import {
   type ThreadReply,
   omitUndefined,
 } from '@caribou/contracts';
-import type { ThreadKey, ThreadSearch, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { ThreadSearch, ThreadStore } from '@caribou/state';
 import type { Erasures } from '../erasure/erasures.js';
 import { jsonChars } from '../http/sliced-json.js';
 import { Dependency } from '../dependency.js';

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type AiMessage, type Message, ownUsageOf, type TokenUsageReply, omitUndefined } from '@caribou/contracts';
-import type { ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { ThreadStore } from '@caribou/state';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 

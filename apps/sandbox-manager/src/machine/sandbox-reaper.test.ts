@@ -1,5 +1,4 @@
-import type { Clock } from '@caribou/core';
-import { silentLogger } from '@caribou/core';
+import { type Clock, silentLogger } from '@caribou/core';
 import { type SandboxInfo, chooseAmong } from '@caribou/sandbox';
 import { SandboxReaper } from './sandbox-reaper.js';
 import { FakeDriver } from '../testing/fake-driver.js';

@@ -1,5 +1,4 @@
-import type { ModelCall, ModelPort } from '@caribou/core';
-import { RunCancelled } from '@caribou/core';
+import { type ModelCall, type ModelPort, RunCancelled } from '@caribou/core';
 import { fakeRun, modelFailure, type ScriptedAnswer, scriptedModel } from '@caribou/testing';
 import { type Answer, askModel } from './ask-model.js';
 

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
 import { FencedError, type NumberedEvent, type RunEvent, TooLargeError, UnavailableError } from '@caribou/contracts';
-import { type RunLease, type RunStore, systemClock } from '@caribou/core';
+import { systemClock } from '@caribou/core';
+import { type RunLease, type RunStore } from '@caribou/state';
 import { waitFor } from '@caribou/testing';
 import { EventWriter, type WriteRetry } from './event-writer.js';
 import { retryWrites } from '../retry-writes.js';

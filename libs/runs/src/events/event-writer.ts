@@ -1,5 +1,5 @@
 import type { NumberedEvent, RunEvent } from '@caribou/contracts';
-import type { RunLease, RunStore } from '@caribou/core';
+import type { RunLease, RunStore } from '@caribou/state';
 import { coalesce } from './coalesce.js';
 
 /** Receives events after they are appended. A lost publication only delays watchers, so it never throws. */

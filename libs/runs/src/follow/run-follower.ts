@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RunEvents } from '@caribou/bus';
 import { isTerminal, NotFoundError, type NumberedEvent, type RunRecord, type RunSummary } from '@caribou/contracts';
-import type { RunEventLog, ThreadStore } from '@caribou/core';
+import type { RunEventLog, ThreadStore } from '@caribou/state';
 import { retryWhileUnavailable } from './retry-while-unavailable.js';
 
 export interface FollowPorts {

@@ -1,5 +1,6 @@
 import { isTerminal, type RunRecord, type ThreadState, type ToolCall } from '@caribou/contracts';
-import { type CallUsage, type Logger, pendingCalls, type RunEventLog, type TaskOutcome } from '@caribou/core';
+import { type CallUsage, type Logger, pendingCalls, type TaskOutcome } from '@caribou/core';
+import { type RunEventLog } from '@caribou/state';
 import type { CancellationResult } from '../active-run.js';
 import { endEventOf, outcomeOf } from './task-outcome.js';
 import { NONE_PUBLISHED, readPublishedTaskEvents } from './published-task-events.js';

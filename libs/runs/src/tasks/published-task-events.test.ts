@@ -1,5 +1,5 @@
 import { newId, type NumberedEvent, type RunEvent, type TaskEvent } from '@caribou/contracts';
-import type { RunEventLog } from '@caribou/core';
+import type { RunEventLog } from '@caribou/state';
 import { ai } from '@caribou/testing';
 import { NONE_PUBLISHED, readPublishedTaskEvents } from './published-task-events.js';
 

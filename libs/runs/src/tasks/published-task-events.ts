@@ -1,5 +1,5 @@
 import { TaskEvent } from '@caribou/contracts';
-import type { RunEventLog } from '@caribou/core';
+import type { RunEventLog } from '@caribou/state';
 
 /** What a run's log already contains about one of its tasks. */
 export interface PublishedTaskEvents {

@@ -12,14 +12,12 @@ import {
 import {
   type TaskRequest,
   type Clock,
-  type NewTask,
   type RunContext,
-  type RunEventLog,
   type SubagentPort,
   type SubagentType,
   type TaskOutcome,
-  type TaskStore,
 } from '@caribou/core';
+import { type NewTask, type RunEventLog, type TaskStore } from '@caribou/state';
 import { retryWhileUnavailable } from '../follow/retry-while-unavailable.js';
 import { endEventOf } from './task-outcome.js';
 import { NONE_PUBLISHED, type PublishedTaskEvents, readPublishedTaskEvents } from './published-task-events.js';

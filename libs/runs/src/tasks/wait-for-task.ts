@@ -1,6 +1,7 @@
 import type { Cancels, RunEvents } from '@caribou/bus';
 import { isTerminal, NotFoundError, type RunEvent, type RunRecord, omitUndefined } from '@caribou/contracts';
-import type { Clock, RunEventLog, TaskOutcome, TaskStore } from '@caribou/core';
+import type { Clock, TaskOutcome } from '@caribou/core';
+import type { RunEventLog, TaskStore } from '@caribou/state';
 import { retryWhileUnavailable } from '../follow/retry-while-unavailable.js';
 import { RunFollower } from '../follow/run-follower.js';
 import { TASK_RECORD_MISSING, outcomeOf, taskSpecOf, usageOf } from './task-outcome.js';

@@ -1,16 +1,18 @@
 import { createMetrics, noopTracing } from '@caribou/observability';
 import { newId, type RunEvent, type RunKwargs } from '@caribou/contracts';
+import { silentLogger, systemClock, type ThreadKey } from '@caribou/core';
 import {
   type RunEventLog,
   type RunStore,
-  silentLogger,
-  systemClock,
-  type ThreadKey,
   type ThreadStore,
-} from '@caribou/core';
+  createRedis,
+  type RedisConnection,
+  redisEventLog,
+  redisRunStore,
+  redisThreadStore,
+} from '@caribou/state';
 import { runAgent } from '@caribou/agent';
 import { leadChain } from '@caribou/middleware';
-import { createRedis, type RedisConnection, redisEventLog, redisRunStore, redisThreadStore } from '@caribou/state';
 import {
   deltaTexts,
   type FakeSandbox,

@@ -1,5 +1,6 @@
 import { type CheckpointView, NotFoundError } from '@caribou/contracts';
-import type { HistoryQuery, ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { HistoryQuery, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { containsAll } from '../threads/containment.js';
 import { loadScript } from '../redis/scripts.js';

@@ -8,7 +8,7 @@ import {
   type ThreadState,
   omitUndefined,
 } from '@caribou/contracts';
-import type { CommitRequest, ThreadHead } from '@caribou/core';
+import type { CommitRequest, ThreadHead } from '../ports/run-store.js';
 import { HeadLog, logOf, type LogPlan, planLog } from './head-log.js';
 import type { Sweep } from './log-sweep.js';
 import { usageParams } from '../threads/usage-call.js';

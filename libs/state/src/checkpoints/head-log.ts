@@ -1,5 +1,5 @@
 import { BugError, CHANNEL_NAMES, type ChannelName, type Message, type ThreadState } from '@caribou/contracts';
-import type { ThreadHead } from '@caribou/core';
+import type { ThreadHead } from '../ports/run-store.js';
 
 /** Consecutive log entries; both ends are included. */
 export type EntryRange = readonly [from: number, to: number];

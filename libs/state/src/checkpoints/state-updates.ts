@@ -6,7 +6,9 @@ import {
   type ThreadState,
   TooLargeError,
 } from '@caribou/contracts';
-import { applyUpdate, clientUpdate, type ThreadHead, type ThreadKey, type ThreadStore } from '@caribou/core';
+import { applyUpdate, clientUpdate, type ThreadKey } from '@caribou/core';
+import { type ThreadHead } from '../ports/run-store.js';
+import { type ThreadStore } from '../ports/thread-store.js';
 import { readCheckpoints, requireCheckpoint } from './checkpoint-reads.js';
 import { type CheckpointDraft, checkpointCall } from './commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';

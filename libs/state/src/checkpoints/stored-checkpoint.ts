@@ -9,7 +9,7 @@ import {
   type ThreadState,
   omitUndefined,
 } from '@caribou/contracts';
-import type { ThreadHead } from '@caribou/core';
+import type { ThreadHead } from '../ports/run-store.js';
 import { entriesOf, type EntryRange, HeadLog, type LogCounters } from './head-log.js';
 import { parseStored } from '../redis/stored-json.js';
 

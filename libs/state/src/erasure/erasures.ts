@@ -1,5 +1,6 @@
 import { BugError, ConflictError, ForbiddenError, omitUndefined } from '@caribou/contracts';
-import type { Erasure, ErasureStore, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { Erasure, ErasureStore } from '../ports/erasure-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { pendingMember } from '../redis/keys.js';
 import { loadScript } from '../redis/scripts.js';

@@ -1,5 +1,7 @@
 import { BugError, FencedError } from '@caribou/contracts';
-import { BeingErasedError, type RunLease, type ThreadKey } from '@caribou/core';
+import { type ThreadKey } from '@caribou/core';
+import { BeingErasedError } from '../ports/erasure-store.js';
+import { type RunLease } from '../ports/run-store.js';
 import type { RedisConnection } from './connection.js';
 import { pendingMember } from './keys.js';
 import type { Script } from './scripts.js';

@@ -10,7 +10,9 @@ import {
   type RunRecord,
   UserId,
 } from '@caribou/contracts';
-import type { AdmitRequest, AdmitResult, CancelResult, EndedRun, ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { AdmitRequest, AdmitResult, CancelResult, EndedRun } from '../ports/run-store.js';
+import type { ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { runOf, summaryOf } from './run-codec.js';
 import { readRun } from './run-records.js';

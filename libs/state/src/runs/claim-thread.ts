@@ -1,5 +1,6 @@
 import { BEFORE_FIRST_CHECKPOINT, BugError } from '@caribou/contracts';
-import type { ClaimResult, RawRecord, ThreadHead, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { ClaimResult, RawRecord, ThreadHead } from '../ports/run-store.js';
 import { readCheckpoints, requireCheckpoint } from '../checkpoints/checkpoint-reads.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { hashOf } from '../redis/hash.js';

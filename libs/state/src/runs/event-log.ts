@@ -1,5 +1,5 @@
 import type { RunEvent } from '@caribou/contracts';
-import type { RunEventLog } from '@caribou/core';
+import type { RunEventLog } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';

@@ -1,5 +1,5 @@
 import type { RunEvent, RunKwargs, RunStatus } from '@caribou/contracts';
-import type { DeadLetter, FinishRequest, FinishResult, RunLease } from '@caribou/core';
+import type { DeadLetter, FinishRequest, FinishResult, RunLease } from '../ports/run-store.js';
 import { checkpointCall, checkpointEvent, draftOf, progressParams, texts } from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { MAX_DEAD_LETTERS, serializeLetter } from '../memory/jobs/dead-letter-list.js';

@@ -1,5 +1,6 @@
 import { ConflictError, NotFoundError, type RunRecord, type RunSummary } from '@caribou/contracts';
-import type { RunQuery, ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { RunQuery, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { MAX_READ_BYTES, readHashes } from '../redis/read-hashes.js';
 import { runOf, summaryOf } from './run-codec.js';

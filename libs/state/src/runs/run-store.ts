@@ -1,5 +1,6 @@
 import { type RunEvent, TooLargeError } from '@caribou/contracts';
-import type { CommitRequest, RunLease, RunStore, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { CommitRequest, RunLease, RunStore } from '../ports/run-store.js';
 import { claimThread, loadCheckpoint } from './claim-thread.js';
 import {
   type CheckpointDraft,

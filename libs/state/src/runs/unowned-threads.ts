@@ -1,4 +1,5 @@
-import type { ThreadKey, UnownedThread } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { UnownedThread } from '../ports/run-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { parsePendingMember } from '../redis/keys.js';
 

@@ -1,4 +1,4 @@
-import type { Locks } from '@caribou/core';
+import type { Locks } from '../ports/locks.js';
 import { silentLogger } from '@caribou/core';
 import { startRedis, type TestServer, waitFor } from '@caribou/testing';
 import { createRedis, type RedisConnection, redisLocks } from '../index.js';

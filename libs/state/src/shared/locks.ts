@@ -1,4 +1,4 @@
-import type { Locks } from '@caribou/core';
+import type { Locks } from '../ports/locks.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 

@@ -1,5 +1,7 @@
 import { ConflictError, newId, NotFoundError } from '@caribou/contracts';
-import type { NewTask, RunStore, TaskStore, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { NewTask, TaskStore } from '../ports/task-store.js';
+import type { RunStore } from '../ports/run-store.js';
 import { admission, ai, callOfTask, sampleTask, type StoreFixture, thread, useStore } from '@caribou/testing';
 import type { RedisConnection } from '../redis/connection.js';
 import { redisRunStore } from '../runs/run-store.js';

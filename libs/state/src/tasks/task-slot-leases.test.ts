@@ -1,5 +1,5 @@
 import { FencedError, newId } from '@caribou/contracts';
-import type { TaskParent } from '@caribou/core';
+import type { TaskParent } from '../ports/task-slots.js';
 import { admission, thread, waitFor } from '@caribou/testing';
 import { redisThreadStore } from '../thread-store.js';
 import { keyOf, noParent, type TaskSlotsFixture, useTaskSlots, WIDE_LIMITS } from '../testing/task-slots-fixture.js';

@@ -1,4 +1,4 @@
-import type { SlotLimits, TaskSlot } from '@caribou/core';
+import type { SlotLimits, TaskSlot } from '../ports/task-slots.js';
 import { type StoreFixture, thread, useStore } from '@caribou/testing';
 import fc from 'fast-check';
 import { pendingMember } from '../redis/keys.js';

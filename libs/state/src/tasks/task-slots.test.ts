@@ -1,4 +1,5 @@
-import type { TaskSlot, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { TaskSlot } from '../ports/task-slots.js';
 import { keyOf, type TaskSlotsFixture, useTaskSlots, WIDE_LIMITS } from '../testing/task-slots-fixture.js';
 
 let fixture: TaskSlotsFixture;

@@ -1,5 +1,5 @@
 import { FencedError, isTerminal, newId, RunStatus } from '@caribou/contracts';
-import type { ParentState, TaskParent, TaskSlot, TaskSlots } from '@caribou/core';
+import type { ParentState, TaskParent, TaskSlot, TaskSlots } from '../ports/task-slots.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { parsePendingMember, pendingMember } from '../redis/keys.js';
 import { loadScript } from '../redis/scripts.js';

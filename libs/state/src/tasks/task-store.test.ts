@@ -1,5 +1,7 @@
 import { ConflictError, newId, NotFoundError, RateLimitedError, taskIds } from '@caribou/contracts';
-import { applyUpdate, type NewTask, type RunStore, type TaskStore, type ThreadKey } from '@caribou/core';
+import { applyUpdate, type ThreadKey } from '@caribou/core';
+import { type NewTask, type TaskStore } from '../ports/task-store.js';
+import { type RunStore } from '../ports/run-store.js';
 import { ai, callOfTask, sampleTask, type StoreFixture, textsOf, thread, useStore } from '@caribou/testing';
 import type { RedisConnection } from '../redis/connection.js';
 import { redisEventLog } from '../runs/event-log.js';

@@ -7,7 +7,10 @@ import {
   TaskSpec,
   omitUndefined,
 } from '@caribou/contracts';
-import type { AdmitRequest, FeedRow, NewTask, TaskStore, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { AdmitRequest } from '../ports/run-store.js';
+import type { FeedRow } from '../ports/thread-store.js';
+import type { NewTask, TaskStore } from '../ports/task-store.js';
 import { admissions } from '../runs/admission.js';
 import { checkpointReads } from '../checkpoints/checkpoint-reads.js';
 import type { RedisConnection } from '../redis/connection.js';

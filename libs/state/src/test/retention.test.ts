@@ -1,5 +1,6 @@
 import type { StateUpdate } from '@caribou/contracts';
-import type { ThreadHead, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { ThreadHead } from '../ports/run-store.js';
 import { ai, type ClaimedRun, human, type StoreFixture, textsOf, thread } from '@caribou/testing';
 import { MAX_RANGES } from '../checkpoints/head-log.js';
 import { useOpenStores } from '../testing/open-stores.js';

@@ -1,4 +1,4 @@
-import type { ThreadSearch } from '@caribou/core';
+import type { ThreadSearch } from '../ports/thread-store.js';
 import type { StoreFixture } from '@caribou/testing';
 
 /** A search for the newest threads of alice. */

@@ -1,5 +1,6 @@
 import { newId } from '@caribou/contracts';
-import type { SlotLimits, TaskSlot, TaskSlots, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { SlotLimits, TaskSlot, TaskSlots } from '../ports/task-slots.js';
 import { type StoreFixture, thread, useStore, waitFor } from '@caribou/testing';
 import type { RedisConnection } from '../redis/connection.js';
 import { redisTaskSlots } from '../tasks/task-slots.js';

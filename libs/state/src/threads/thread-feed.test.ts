@@ -6,7 +6,9 @@ import {
   type StateUpdate,
   textOf,
 } from '@caribou/contracts';
-import type { AdmitRequest, FeedRow, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { AdmitRequest } from '../ports/run-store.js';
+import type { FeedRow } from '../ports/thread-store.js';
 import { ai, human, openStores, type StoreFixture, thread, useStore, waitFor } from '@caribou/testing';
 import fc from 'fast-check';
 

@@ -1,5 +1,6 @@
 import { type Message, NotFoundError } from '@caribou/contracts';
-import type { FeedPage, FeedQuery, FeedRow, ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { FeedPage, FeedQuery, FeedRow, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';

@@ -7,7 +7,8 @@ import {
   type ThreadRecord,
   TooLargeError,
 } from '@caribou/contracts';
-import type { ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';

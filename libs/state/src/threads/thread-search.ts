@@ -1,5 +1,5 @@
 import type { ThreadRecord } from '@caribou/contracts';
-import type { ThreadSearch, ThreadStore } from '@caribou/core';
+import type { ThreadSearch, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { containsAll } from './containment.js';
 import { bytesOf, MAX_READ_BYTES, readHashes } from '../redis/read-hashes.js';

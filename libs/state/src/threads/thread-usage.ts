@@ -1,5 +1,5 @@
 import { NotFoundError } from '@caribou/contracts';
-import type { ThreadStore, ThreadUsage } from '@caribou/core';
+import type { ThreadStore, ThreadUsage } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 
 /** Reads the tokens that `includes/usage.lua` counts. */

@@ -1,5 +1,5 @@
 import { newId } from '@caribou/contracts';
-import type { AccountStore, NewSession, StoredAccount } from '@caribou/core';
+import type { AccountStore, NewSession, StoredAccount } from '../ports/account-store.js';
 import { type StoreFixture, useStore, waitFor } from '@caribou/testing';
 import { redisAccounts } from './accounts.js';
 

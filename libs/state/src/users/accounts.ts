@@ -1,5 +1,5 @@
 import { BugError } from '@caribou/contracts';
-import type { AccountStore, ChangeOutcome, CreateOutcome, NewSession, StoredAccount } from '@caribou/core';
+import type { AccountStore, ChangeOutcome, CreateOutcome, NewSession, StoredAccount } from '../ports/account-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 

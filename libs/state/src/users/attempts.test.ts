@@ -1,4 +1,4 @@
-import type { AttemptLimit, AttemptStore } from '@caribou/core';
+import type { AttemptLimit, AttemptStore } from '../ports/attempt-store.js';
 import { type StoreFixture, useStore, waitFor } from '@caribou/testing';
 import { redisAttempts } from './attempts.js';
 

@@ -1,4 +1,4 @@
-import type { AttemptLimit, AttemptStore } from '@caribou/core';
+import type { AttemptLimit, AttemptStore } from '../ports/attempt-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 

@@ -1,4 +1,4 @@
-import type { RunStore } from '@caribou/core';
+import type { RunStore } from '@caribou/state';
 
 export interface Death {
   /** The call at which the process dies, from 1. */

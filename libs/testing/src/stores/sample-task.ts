@@ -1,5 +1,6 @@
 import { newId, type RunRecord, TASK_METADATA, taskIds, type TaskSpec } from '@caribou/contracts';
-import type { NewTask, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { NewTask } from '@caribou/state';
 import { human, thread } from './store-fixture.js';
 import { sampleRun } from './sample-run.js';
 

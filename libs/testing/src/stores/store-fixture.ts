@@ -6,9 +6,9 @@ import {
   type RunRecord,
   type StateUpdate,
 } from '@caribou/contracts';
+import { applyUpdate, type ThreadKey } from '@caribou/core';
 import {
   type AdmitRequest,
-  applyUpdate,
   type ClaimResult,
   type CommitRequest,
   type CommitResult,
@@ -17,10 +17,7 @@ import {
   type RunEventLog,
   type RunStore,
   type ThreadHead,
-  type ThreadKey,
   type ThreadStore,
-} from '@caribou/core';
-import {
   createRedis,
   type RedisConnection,
   redisErasures,

@@ -1,8 +1,17 @@
 import { type AiMessage, type NumberedEvent, type RunEvent, omitUndefined } from '@caribou/contracts';
-import type { FinishRequest, NewTask, RunEventLog, RunStore, TaskStore, TurnUsage } from '@caribou/core';
-import { applyUpdate } from '@caribou/core';
+import { type TurnUsage, applyUpdate } from '@caribou/core';
+import {
+  type FinishRequest,
+  type NewTask,
+  type RunEventLog,
+  type RunStore,
+  type TaskStore,
+  type RedisConnection,
+  redisEventLog,
+  redisRunStore,
+  redisTaskStore,
+} from '@caribou/state';
 import { newId } from '@caribou/contracts';
-import { type RedisConnection, redisEventLog, redisRunStore, redisTaskStore } from '@caribou/state';
 import { callOfTask } from './sample-task.js';
 import { type ClaimedRun, openStores, type StoreFixture } from './store-fixture.js';
 

@@ -1,6 +1,14 @@
 import type { TaskEvent } from '@caribou/contracts';
-import type { TaskRequest, RunContext, SubagentPort, TaskOutcome, ToolContext } from '@caribou/core';
-import { activeSkill, applyUpdate, RunCancelled } from '@caribou/core';
+import {
+  type TaskRequest,
+  type RunContext,
+  type SubagentPort,
+  type TaskOutcome,
+  type ToolContext,
+  activeSkill,
+  applyUpdate,
+  RunCancelled,
+} from '@caribou/core';
 import { fakeRun } from '@caribou/testing';
 import { taskTool } from './task.js';
 

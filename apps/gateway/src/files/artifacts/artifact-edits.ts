@@ -7,7 +7,8 @@ import {
   TooLargeError,
   UnsupportedMediaTypeError,
 } from '@caribou/contracts';
-import { type Locks, type ThreadKey, VIRTUAL_ROOT } from '@caribou/core';
+import { type ThreadKey, VIRTUAL_ROOT } from '@caribou/core';
+import { type Locks } from '@caribou/state';
 import { FileRefusedError, sha256Of, type UserFiles } from '@caribou/files';
 import { Injectable } from '@nestjs/common';
 import { mapFileRefusals } from '../../http/file-answer.js';

@@ -6,7 +6,8 @@ import {
   type RunStatus,
   toClientState,
 } from '@caribou/contracts';
-import type { ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { ThreadStore } from '@caribou/state';
 import { type FollowPorts, retryWhileUnavailable, RunFollower } from '@caribou/runs';
 
 /** How a run ended, according to its events. */

@@ -1,5 +1,5 @@
 import { isTerminal, type NumberedEvent, type RunRecord, type StreamMode } from '@caribou/contracts';
-import type { ThreadStore } from '@caribou/core';
+import type { ThreadStore } from '@caribou/state';
 import { stableId } from './projections/stable-id.js';
 import type { Frame, FrameKind, ProjectionContext } from './projections/frame.js';
 import { frameId, isAfter, type Position, START, WHOLE } from './projections/position.js';

@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { AppError, type RunRecord, type RunSummary, type StreamMode } from '@caribou/contracts';
-import type { Logger, RunEventLog, ThreadStore } from '@caribou/core';
+import type { Logger } from '@caribou/core';
+import type { RunEventLog, ThreadStore } from '@caribou/state';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply } from 'fastify';
 import { Dependency, type GatewayBus } from '../../dependency.js';

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Message, NotFoundError, toClientState, type ThreadState } from '@caribou/contracts';
-import type { ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { ThreadStore } from '@caribou/state';
 import { LRUCache } from 'lru-cache';
 import { LARGE_BYTES, stringifyInSlices } from '../../http/sliced-json.js';
 

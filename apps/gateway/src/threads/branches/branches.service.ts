@@ -1,5 +1,6 @@
 import { type BranchReply, type CloneMode, ConflictError, newId, NotFoundError } from '@caribou/contracts';
-import type { FeedRow, Logger, ThreadKey, ThreadStore } from '@caribou/core';
+import type { Logger, ThreadKey } from '@caribou/core';
+import type { FeedRow, ThreadStore } from '@caribou/state';
 import { FileRefusedError, type UserFiles } from '@caribou/files';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';

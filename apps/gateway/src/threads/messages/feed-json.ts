@@ -1,5 +1,5 @@
 import type { FeedMessage, FeedPageReply, Message } from '@caribou/contracts';
-import type { FeedPage, FeedRow } from '@caribou/core';
+import type { FeedPage, FeedRow } from '@caribou/state';
 
 const eventTypes = {
   human: 'llm.human.input',

@@ -5,7 +5,8 @@ import {
   type RouteInput,
   omitUndefined,
 } from '@caribou/contracts';
-import type { FeedRow, ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { FeedRow, ThreadStore } from '@caribou/state';
 import { Controller } from '@nestjs/common';
 import type { Principal } from '../../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';

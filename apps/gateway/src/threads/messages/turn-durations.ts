@@ -1,5 +1,6 @@
 import { isTerminal, type Message, NotFoundError, type RunRecord } from '@caribou/contracts';
-import type { ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { ThreadStore } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 

@@ -10,7 +10,8 @@ import {
   type SystemMessage,
   omitUndefined,
 } from '@caribou/contracts';
-import type { FeedRow, ThreadKey, ThreadStore } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
+import type { FeedRow, ThreadStore } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 import { replaceMessageText } from './edited-message.js';

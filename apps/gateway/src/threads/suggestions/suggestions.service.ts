@@ -1,5 +1,6 @@
 import { InvalidRequestError, ModelError, type SuggestionsRequest, UnavailableError } from '@caribou/contracts';
-import type { Logger, ModelCall, ModelCatalog, ThreadKey, ThreadStore } from '@caribou/core';
+import type { Logger, ModelCall, ModelCatalog, ThreadKey } from '@caribou/core';
+import type { ThreadStore } from '@caribou/state';
 import type { Metrics } from '@caribou/observability';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';

@@ -1,4 +1,4 @@
-import type { DeadLetter } from '@caribou/core';
+import type { DeadLetter } from '../../ports/run-store.js';
 import { z } from 'zod';
 import type { RedisConnection } from '../../redis/connection.js';
 

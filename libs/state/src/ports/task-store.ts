@@ -1,6 +1,6 @@
 import type { CheckpointView, HumanMessage, RunRecord, TaskSpec } from '@caribou/contracts';
 import type { CancelResult } from './run-store.js';
-import type { ThreadKey } from '../util/thread-key.js';
+import type { ThreadKey } from '@caribou/core';
 import type { FeedRow } from './thread-store.js';
 
 /** A task to dispatch. */

@@ -1,5 +1,5 @@
 import { ConflictError } from '@caribou/contracts';
-import type { ThreadKey } from '../util/thread-key.js';
+import type { ThreadKey } from '@caribou/core';
 
 /**
  * Port to deletions whose files are still to be removed. A deletion is entered in the same step that deletes the

@@ -10,9 +10,8 @@ import type {
   ThreadRecord,
   ThreadStatus,
 } from '@caribou/contracts';
-import type { CallUsage } from '../agent/middleware.js';
+import type { CallUsage, ThreadKey } from '@caribou/core';
 import type { AdmitRequest, AdmitResult, CancelResult } from './run-store.js';
-import type { ThreadKey } from '../util/thread-key.js';
 
 export interface ThreadSearch {
   readonly userId: string;

@@ -1,4 +1,4 @@
-import type { ThreadKey } from '../util/thread-key.js';
+import type { ThreadKey } from '@caribou/core';
 
 export interface SlotLimits {
   /** Concurrent tasks in all pools together. */

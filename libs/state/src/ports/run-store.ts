@@ -11,8 +11,7 @@ import type {
   RunSummary,
   ThreadState,
 } from '@caribou/contracts';
-import type { TurnUsage } from '../agent/agent-runtime.js';
-import type { ThreadKey } from '../util/thread-key.js';
+import type { TurnUsage, ThreadKey } from '@caribou/core';
 
 /** The right to write a thread for one run; every fenced script compares run, owner and epoch. */
 export interface RunLease extends ThreadKey {
