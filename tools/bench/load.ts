@@ -134,12 +134,23 @@ const SETTLE_MS = 500;
 
 /** Measures the delays of tokens from the model to the reader, in milliseconds, while all streams are open. */
 export async function measureTokenDelays(target: Target, load: PacedStreams): Promise<readonly number[]> {
-  const { streams, tokens, everyMs } = load;
-  const places = await target.prepare(streams);
-  const times = await inParallel(streams, streams, async (index) => {
+  const places = await target.prepare(load.streams);
+  return delaysWhileAllOpen(await openStreams(target, places, stampedTurn(load)), load);
+}
+
+/** The script of a turn whose tokens are the moments at which they were sent. */
+export const stampedTurn = ({ tokens, everyMs }: PacedStreams): string => `#stamps ${tokens} ${everyMs}`;
+
+/** Runs one turn on each of the threads; they begin one after the other and are open together. */
+export const openStreams = (target: Target, places: readonly string[], script: string): Promise<StreamTimes[]> =>
+  inParallel(places.length, places.length, async (index) => {
     await sleep(index * START_EVERY_MS);
-    return target.turn(places[index] ?? '', `#stamps ${tokens} ${everyMs}`);
+    return target.turn(places[index] ?? '', script);
   });
+
+/** The delays of those tokens that the model sent while all streams were open. */
+export function delaysWhileAllOpen(times: readonly StreamTimes[], load: PacedStreams): readonly number[] {
+  const { streams, tokens, everyMs } = load;
   const allOpenMs = (streams - 1) * START_EVERY_MS + SETTLE_MS;
   const firstOverMs = tokens * everyMs;
   return times.flatMap(({ tokenDelaysMs }, index) =>

@@ -5,15 +5,7 @@ import { chainTurns, turnsWith } from './parts/chain-turns.js';
 import type { Bench, Part } from './bench.js';
 import { startFleet } from './fleet.js';
 import { idleThreads } from './parts/idle-threads.js';
-import {
-  alternate,
-  type Load,
-  type LoadResult,
-  measureLoads,
-  simpleTurn,
-  type Subject,
-  measureTokenDelays,
-} from './load.js';
+import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject } from './load.js';
 import { measureGrowingThread, valuesOf } from './parts/long-thread.js';
 import { memoryReadings } from './parts/memory-readings.js';
 import { promptMemoryCost } from './parts/prompt-memory.js';
@@ -32,9 +24,11 @@ import {
   sayTurn,
   sayValues,
 } from './report.js';
-import { inTurn, median, quantile } from './sample.js';
+import { inTurn, median } from './sample.js';
 import { sandbox } from './parts/sandbox-part.js';
 import { dispatchCost, taskLoads } from './parts/task-dispatch.js';
+import { store } from './parts/store-part.js';
+import { tokens } from './parts/token-part.js';
 import { floorTarget, langGraphTarget, type Target } from './turns.js';
 import { serverFigures } from './server-figures.js';
 
@@ -53,7 +47,6 @@ const { values: options } = parseArgs({
 const FULL_LOAD = 64;
 /** Milliseconds between two tokens of a slow model. */
 const PACE_MS = 20;
-const STAMPED_STREAMS = 50;
 /** Turns before anything is measured, so that all code is compiled. */
 const WARM_UP_TURNS = 2_500;
 
@@ -98,21 +91,6 @@ async function firstToken({ floor, caribou, times }: Bench): Promise<readonly Bu
   say();
   say(`First token, unloaded, p50: floor ${own?.toFixed(1)} ms, caribou ${withProduct?.toFixed(1)} ms`);
   return [{ what: 'first token over the floor, unloaded, p50', value, unit: 'ms', atMost: 6 }];
-}
-
-async function tokens({ floor, caribou, times }: Bench): Promise<readonly Budget[]> {
-  const load = { streams: STAMPED_STREAMS, tokens: times(300), everyMs: 40 };
-  const p99: number[] = [];
-  say();
-  for (const target of [floor, caribou]) {
-    await measureTokenDelays(target, { ...load, tokens: 60 });
-    const delays = await measureTokenDelays(target, load);
-    p99.push(quantile(delays, 0.99));
-    const figures = `p50 ${median(delays).toFixed(2)} ms, p99 ${quantile(delays, 0.99).toFixed(2)} ms`;
-    say(`Delay of a token, ${STAMPED_STREAMS} streams of 25 tokens a second, ${target.name}: ${figures}`);
-  }
-  const value = (p99[1] ?? 0) - (p99[0] ?? 0);
-  return [{ what: `token over the floor at ${STAMPED_STREAMS} streams, p99`, value, unit: 'ms', atMost: 5 }];
 }
 
 async function longThread({ fleet, figures, times }: Bench): Promise<readonly Budget[]> {
@@ -202,6 +180,7 @@ const parts: Readonly<Record<string, Part>> = {
   loads,
   firstToken,
   tokens,
+  store,
   longThread,
   values,
   chain,

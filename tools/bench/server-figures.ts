@@ -1,5 +1,6 @@
-import { createRedis } from '@caribou/state';
+import { createRedis, type RedisConnection } from '@caribou/state';
 import type { Fleet } from './fleet.js';
+import { parseRedisUse, type RedisUse } from './redis-use.js';
 
 /** Bytes that the servers stored or transferred since their start. */
 export interface Written {
@@ -12,9 +13,28 @@ export interface Written {
 export interface ServerFigures {
   written(): Promise<Written>;
   redisMemoryBytes(): Promise<number>;
+  /** What Redis has done since its start, without the bytes of these readings. */
+  redisUse(): Promise<RedisUse>;
   natsSubscriptions(): Promise<number>;
   setFsync(policy: 'everysec' | 'always'): Promise<void>;
   close(): Promise<void>;
+}
+
+/** `INFO all` on the wire. */
+const INFO_REQUEST_BYTES = Buffer.byteLength('*2\r\n$4\r\ninfo\r\n$3\r\nall\r\n');
+
+/** Reads `INFO all`. What it transferred itself before a reading is not part of that reading. */
+function redisUseReader(redis: RedisConnection): () => Promise<RedisUse> {
+  let ownBytes = 0;
+  return async () => {
+    const info = await redis.use((client) => client.info('all'));
+    ownBytes += INFO_REQUEST_BYTES;
+    const use = parseRedisUse(info);
+    const wireBytes = use.wireBytes - ownBytes;
+    const replyBytes = Buffer.byteLength(info);
+    ownBytes += replyBytes + Buffer.byteLength(`$${replyBytes}\r\n\r\n`);
+    return { ...use, wireBytes };
+  };
 }
 
 /** Reads statistics of Redis and NATS. */
@@ -34,6 +54,7 @@ export function serverFigures({ redisUrl, natsMonitorUrl }: Fleet): ServerFigure
       redisBytes: await redisFigure('persistence', ['aof_current_size', 'aof_buffer_length']),
       natsBytes: await natsFigure('in_bytes'),
     }),
+    redisUse: redisUseReader(redis),
     redisMemoryBytes: () => redisFigure('memory', ['used_memory']),
     natsSubscriptions: () => natsFigure('subscriptions'),
     setFsync: async (policy) => {

@@ -1,0 +1,84 @@
+import { resolve } from 'node:path';
+import { createRedis, type RedisConnection } from '@caribou/state';
+import { startFleet } from '../fleet.js';
+import { simpleTurn } from '../load.js';
+import { inParallel, inTurn } from '../sample.js';
+import { SIZED_RESULT } from '../tool-result.js';
+import { growthByKind, type KindOfKeys, type StoredKey } from '../stored-keys.js';
+import { langGraphTarget } from '../turns.js';
+
+const THREADS = 8;
+const TURNS_PER_THREAD = 10;
+const CALLS_PER_TOOL_TURN = 5;
+const RESULT_CHARS = 2_048;
+
+/** Lines of config.yaml that give agents the tool of sized-result.ts. */
+export const SIZED_RESULT_CONFIG = `tools:\n  - name: ${SIZED_RESULT}\n    use: ${resolve(__dirname, '../sized-result.js')}#sizedResult\n`;
+
+/** The script of a turn with so many calls of the tool, one per answer of the model, and a simple answer at the end. */
+export const toolTurn = (calls: number, chars: number): string =>
+  [
+    ...Array.from(
+      { length: calls },
+      (_, at) => `#tool ${SIZED_RESULT} ${JSON.stringify({ chars, label: `call ${at}` })}`,
+    ),
+    simpleTurn(),
+  ].join('\n');
+
+/** Bytes in Redis per turn. */
+export interface StoredBytes {
+  readonly plain: readonly KindOfKeys[];
+  readonly tool: readonly KindOfKeys[];
+}
+
+/**
+ * Measures what a turn leaves in Redis once its event log is gone: MEMORY USAGE (all members counted) of all keys of
+ * the store except event logs, after minus before 80 turns on 8 new threads, divided by the turns. So keys that all
+ * threads share count as well; creating the threads does not. Event logs are deleted first, as their deadline would;
+ * whatever else has a deadline is reported apart.
+ */
+export async function storedBytes(): Promise<StoredBytes> {
+  const fleet = await startFleet({ config: SIZED_RESULT_CONFIG });
+  const redis = createRedis({ url: fleet.redisUrl });
+  try {
+    const target = langGraphTarget('caribou', fleet.apiUrl);
+    const grown = async (script: string): Promise<readonly KindOfKeys[]> => {
+      const threads = await target.prepare(THREADS);
+      const before = await listKeys(redis);
+      await inParallel(THREADS, THREADS, (at) =>
+        inTurn(TURNS_PER_THREAD, () => target.turn(threads[at] ?? '', script)),
+      );
+      return perTurn(growthByKind(before, await listKeys(redis)));
+    };
+    return { plain: await grown(simpleTurn()), tool: await grown(toolTurn(CALLS_PER_TOOL_TURN, RESULT_CHARS)) };
+  } finally {
+    await redis.close();
+    await fleet.stop();
+  }
+}
+
+const perTurn = (kinds: readonly KindOfKeys[]): readonly KindOfKeys[] =>
+  kinds.map((kind) => ({ ...kind, bytes: kind.bytes / (THREADS * TURNS_PER_THREAD) }));
+
+const KEYS_PER_PAGE = 1_000;
+
+/** Deletes all event logs and lists the other keys with their sizes. */
+async function listKeys(redis: RedisConnection): Promise<readonly StoredKey[]> {
+  const names = new Set<string>();
+  let cursor = '0';
+  do {
+    const [next, page] = await redis.use((client) => client.scan(cursor, 'COUNT', KEYS_PER_PAGE));
+    for (const name of page) names.add(name);
+    cursor = next;
+  } while (cursor !== '0');
+  const isEventLog = (name: string): boolean => /^caribou:(?:tasks:)?events:/.test(name);
+  const logs = [...names].filter(isEventLog);
+  if (logs.length > 0) await redis.use((client) => client.del(...logs));
+  const others = [...names].filter((name) => !isEventLog(name));
+  return inParallel(others.length, 64, async (at): Promise<StoredKey> => {
+    const name = others[at] ?? '';
+    const bytes = await redis.use((client) => client.memory('USAGE', name, 'SAMPLES', 0));
+    const ttlMs = await redis.use((client) => client.pttl(name));
+    return { name, bytes: bytes ?? 0, expires: ttlMs >= 0 };
+  });
+}
