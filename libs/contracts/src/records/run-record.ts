@@ -51,11 +51,12 @@ export const RunRecord = z.object({
   base_checkpoint_id: z.string().nullable(),
   /** Set when the request named a checkpoint other than the head. */
   fork_checkpoint_id: z.string().nullable(),
-  /** The input is part of a checkpoint; a takeover must not commit it again. */
+  /** The input is part of a checkpoint; a takeover must not commit it again. Not stored after the end. */
   input_committed: z.boolean(),
   cancel: CancelAction.nullable(),
   /** Ids of messages that were partly streamed and then discarded: replays omit their deltas. */
   dropped_message_ids: z.array(z.string()).register(storedFields, { from: ['dropped'], as: 'items' }),
+  /** Not stored after the end. */
   traceparent: z.string().nullable(),
   /** When it was claimed for the first time. */
   started_at: z

@@ -68,7 +68,8 @@ local function replaced_from(run)
   if is_damaged(run_key(run.regenerates), 'hash') then return nil end
   local source = read_run(run.regenerates)
   if not source or source.thread_id ~= thread_id or not source.first_row then return nil end
-  local base = source.fork_checkpoint_id ~= '' and source.fork_checkpoint_id or source.base_checkpoint_id
+  local base = source.fork_checkpoint_id or ''
+  if base == '' then base = source.base_checkpoint_id or '' end
   if base == '' then base = p.before_first end
   return base == run.fork_checkpoint_id and source.first_row or nil
 end

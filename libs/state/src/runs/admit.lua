@@ -112,20 +112,24 @@ end
 redis.call('INCRBY', stored_key, bytes)
 redis.call('SET', kwargs_key(p.run), kwargs)
 record = record or create_thread(thread_metadata, p.temporary)
-redis.call('HSET', run_key(p.run), 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user,
-  'assistant_id', p.assistant, 'status', 'pending', 'metadata', metadata, 'stored', bytes,
-  'multitask_strategy', p.strategy, 'created_at', now_iso, 'updated_at', now_iso, 'attempt', 0, 'tries', 0,
-  'input_tokens', 0, 'output_tokens', 0, 'calls', 0, 'stop_reason', '', 'error', '', 'base_checkpoint_id', '',
-  'fork_checkpoint_id', fork, 'regenerates', p.regenerates, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
-  'traceparent', p.traceparent, 'admitted_head', record.head, 'seq', 0, 'bytes', 0, 'border', 0, 'border_bytes', 0)
+-- A field that is absent is read as '' or 0, but scripts of an earlier version need those that are '' here.
+local fields = { 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user, 'assistant_id', p.assistant,
+  'status', 'pending', 'metadata', metadata, 'stored', bytes, 'multitask_strategy', p.strategy, 'created_at', now_iso,
+  'updated_at', now_iso, 'fork_checkpoint_id', fork, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
+  'admitted_head', record.head, 'seq', 0, 'bytes', 0, 'border', 0, 'border_bytes', 0 }
+local function set_field(name, text)
+  fields[#fields + 1] = name
+  fields[#fields + 1] = text
+end
+if p.traceparent ~= '' then set_field('traceparent', p.traceparent) end
+if fork ~= '' then set_field('regenerates', p.regenerates) end
+if idempotency_key then set_field('idempotency', idempotency_key) end
+redis.call('HSET', run_key(p.run), unpack(fields))
 redis.call('ZADD', runs_key, string.format('%.0f', now_us), p.run)
 redis.call('RPUSH', inbox_key, p.run)
 redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
-if idempotency_key then
-  redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run }))
-  redis.call('HSET', run_key(p.run), 'idempotency', idempotency_key)
-end
+if idempotency_key then redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run })) end
 touch(record, 'status', 'busy')
 return { 'ok', redis.call('HGETALL', run_key(p.run)), cancelled, ended, to_come }

@@ -88,13 +88,14 @@ else
   if p.commit then checkpoint = commit_step(record, run) end
   for _ = 1, p.more_events do add_event(run, take()) end
   add_end(run, p.status)
-  save_log(run, 'status', p.status, 'stop_reason', p.stop_reason, 'error', p.error, 'open', '', 'updated_at', now_iso,
-    'ended_by', p.epoch)
   if p.remember then remember(p.remember) end
   if p.replaced then
     redis.call('SET', kwargs_key(p.run), p.replaced.kwargs)
     redis.call('HSET', run_key(p.run), 'metadata', '{}', 'multitask_strategy', 'enqueue', 'dropped', '', 'cancel', '')
   end
+  if p.stop_reason ~= '' then redis.call('HSET', run_key(p.run), 'stop_reason', p.stop_reason) end
+  if p.error ~= '' then redis.call('HSET', run_key(p.run), 'error', p.error) end
+  close_record(run, 'status', p.status, 'ended_by', p.epoch)
   if p.dead_letters then
     redis.call('RPUSH', p.dead_letters.key, p.dead_letters.letter)
     redis.call('LTRIM', p.dead_letters.key, -p.dead_letters.max, -1)

@@ -38,6 +38,17 @@ describe(summaryOf, () => {
     expect(summaryOf(flat())).toEqual(summary);
   });
 
+  test('fields that are absent, as those without a value and those that nobody reads after the end', () => {
+    const written = flat().filter((_, index, all) => all[index % 2 === 0 ? index + 1 : index] !== '');
+
+    expect(written).not.toContain('error');
+    expect(summaryOf(written)).toEqual(summary);
+    const fields = ['attempt', 'input_tokens', 'output_tokens', 'calls', 'seq', 'base_checkpoint_id'];
+    expect(summaryOf(written.filter((_, index, all) => !fields.includes(all[index - (index % 2)] ?? '')))).toEqual(
+      summary,
+    );
+  });
+
   test('the hash of a run that is over', () => {
     const over = {
       status: 'error',

@@ -19,7 +19,7 @@ export const runOf = (flat: unknown, kwargs: unknown): RunRecord => ({
   kwargs: parseStored<RunRecord['kwargs']>(typeof kwargs === 'string' ? kwargs : (hashOf(flat).get('kwargs') ?? '')),
 });
 
-/** Decodes the run record that `runs/admit.lua` wrote; unset values are stored as ''. */
+/** Decodes the run record that `runs/admit.lua` wrote; an unset value is stored as '' or not at all. */
 export function summaryOf(flat: unknown): RunSummary {
   const hash = hashOf(flat);
   const fields = Object.entries(RunSummary.shape).map(([name, schema]) => {

@@ -36,6 +36,7 @@ describe('one run', () => {
       { messages: [ai('hi')], title: 'Greeting' },
       { usage: { turns: 1, calls: [{ caller: 'lead_agent', model: 'm', inputTokens: 5, outputTokens: 2 }] } },
     );
+    expect(await store.threads.getRun(key, run.run_id)).toMatchObject({ status: 'running', input_committed: true });
     const finished = await store.finish(claimed);
 
     expect(CheckpointId.safeParse(last.head.checkpointId).success).toBe(true);
@@ -45,7 +46,6 @@ describe('one run', () => {
       status: 'success',
       total_tokens: 7,
       llm_call_count: 1,
-      input_committed: true,
     });
     expect(await store.threads.getThread(key)).toMatchObject({
       status: 'idle',

@@ -36,11 +36,11 @@ const withTools: MeasuredTurn = { rounds: 5, resultBytes: 2_048 };
 /** The bounds are figures of Redis 7.0 with some percent of tolerance; docs/benchmarks-notes.md has the figures. */
 describe('what a turn leaves in Redis after all deadlines', () => {
   test.each([
-    ['plain turns', plain, 100, 4_500],
-    ['plain turns on a thread with pruned checkpoints', plain, 200, 4_300],
-    ['plain turns with metadata', withMetadata, 100, 6_900],
-    ['turns with five tool calls', withTools, 10, 28_000],
-    ['turns with five tool calls on a thread with pruned checkpoints', withTools, 100, 24_500],
+    ['plain turns', plain, 100, 4_100],
+    ['plain turns on a thread with pruned checkpoints', plain, 200, 3_950],
+    ['plain turns with metadata', withMetadata, 100, 5_700],
+    ['turns with five tool calls', withTools, 10, 27_500],
+    ['turns with five tool calls on a thread with pruned checkpoints', withTools, 100, 24_100],
   ])('%s', async (_case, turn, count, maxBytes) => {
     await runTurns(count, turn);
 

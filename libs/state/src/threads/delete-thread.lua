@@ -4,8 +4,8 @@
   its files still exist, and no thread of this id is created until they were moved aside.
   KEYS, ARGV  thread.lua; then the prefix of the thread's execution entries; conversions; jobs, due, user's due
               and running (memory-job.lua);
-              parameters ended (true: also a temporary thread that has ended), with_idempotency (true: with the
-              idempotency keys of its runs; else a repeated request is still recognized)
+              parameters ended (true: also a temporary thread that has ended), idempotency (prefix of the
+              user's idempotency keys: those of its runs are removed too; absent: a repeated request is still recognized)
   Reply  {'ok'}; {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/idle.lua
 -- @include ../includes/clock.lua
@@ -20,8 +20,10 @@ for _, field in ipairs(redis.call('HKEYS', jobs_key)) do
   for at = 4, agent and 6 or 0 do redis.call('ZREM', more_key(at), pending_member .. '/' .. agent) end
 end
 for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do
-  if p.with_idempotency then
-    local idempotency_key = redis.call('HGET', run_key(run_id), 'idempotency')
+  if p.idempotency then
+    -- Runs that an earlier version ended have the whole key.
+    local names = redis.call('HMGET', run_key(run_id), 'idempotency_digest', 'idempotency')
+    local idempotency_key = names[1] and p.idempotency .. names[1] or names[2]
     if idempotency_key then redis.call('UNLINK', idempotency_key) end
   end
   release_bytes(redis.call('HGET', run_key(run_id), 'stored'))

@@ -1,0 +1,122 @@
+import type { ThreadKey } from '@caribou/core';
+import { human, type StoreFixture, thread, useStore } from '@caribou/testing';
+
+let store: StoreFixture;
+
+useStore((opened) => {
+  store = opened;
+});
+
+const recordOf = (key: ThreadKey, runId: string): string => store.redis.keys.runPrefix(key.userId) + runId;
+const fieldsOf = (key: ThreadKey, runId: string) => store.redis.use((client) => client.hgetall(recordOf(key, runId)));
+const encodingOf = (key: ThreadKey, runId: string) =>
+  store.redis.use((client) => client.object('ENCODING', recordOf(key, runId)));
+const idempotency = { key: 'k', bodyHash: 'h' };
+const usage = {
+  turns: 1,
+  calls: [{ model: 'm'.repeat(100), caller: 'lead_agent', inputTokens: 7, outputTokens: 2 }],
+} as const;
+
+/** Fields that an ended run has when nothing special happened. */
+const READ_AFTER_END = [
+  ...['run_id', 'thread_id', 'user_id', 'assistant_id', 'status', 'metadata', 'multitask_strategy', 'created_at'],
+  ...['updated_at', 'attempt', 'input_tokens', 'output_tokens', 'calls', 'lead_agent_tokens', 'base_checkpoint_id'],
+  ...['seq', 'started', 'first_row', 'ended_by', 'stored'],
+];
+
+describe('the record of an ended run', () => {
+  test('has the fields that are read, in the small encoding', async () => {
+    const key = thread();
+    const { run_id: runId } = await store.admit(key, { idempotency, traceparent: '00-1' });
+    const claimed = await store.claim(key);
+    await store.step(claimed, { messages: [human('a')] }, { usage, inputCommitted: true });
+    expect(await encodingOf(key, runId)).toBe('hashtable');
+    const before = await store.threads.getRun(key, runId);
+
+    await store.finish(claimed);
+
+    expect(Object.keys(await fieldsOf(key, runId)).sort()).toEqual([...READ_AFTER_END, 'idempotency_digest'].sort());
+    expect(await encodingOf(key, runId)).toBe('listpack');
+    const after = await store.threads.getRun(key, runId);
+    expect(after).toEqual({
+      ...before,
+      status: 'success',
+      updated_at: after.updated_at,
+      last_seq: 2,
+      input_committed: false,
+      traceparent: null,
+    });
+    expect(after.total_tokens).toBe(9);
+  });
+
+  test('still says why the run ended, how it was stopped, and what was discarded', async () => {
+    const key = thread();
+    const { run_id: runId } = await store.admit(key);
+    const claimed = await store.claim(key);
+    await store.runs.append(claimed.lease, [{ kind: 'custom', data: 1 }], { dropped: ['m1', 'm2'] });
+    await store.threads.requestCancel(key, runId, 'interrupt');
+    const error = { name: 'E', message: 'x'.repeat(100) };
+
+    await store.finish(claimed, { status: 'interrupted', stopReason: 'loop_capped', error });
+
+    expect(await store.threads.getRun(key, runId)).toMatchObject({
+      status: 'interrupted',
+      stop_reason: 'loop_capped',
+      error,
+      cancel: 'interrupt',
+      dropped_message_ids: ['m1', 'm2'],
+    });
+  });
+
+  test('is as small for one that was cancelled in the queue', async () => {
+    const key = thread();
+    await store.admit(key);
+    const { run_id: runId } = await store.admit(key, { idempotency, metadata: { a: 1 } });
+
+    const { run } = await store.threads.requestCancel(key, runId, 'interrupt');
+
+    expect(run).toMatchObject({ status: 'interrupted', cancel: 'interrupt', metadata: { a: 1 } });
+    expect(await encodingOf(key, runId)).toBe('listpack');
+    expect(await store.threads.getRun(key, runId)).toMatchObject({
+      ...run,
+      base_checkpoint_id: null,
+      started_at: null,
+    });
+    expect((await store.threads.requestCancel(key, runId, 'interrupt')).run).toMatchObject({ status: 'interrupted' });
+  });
+});
+
+describe('the idempotency key of an ended run', () => {
+  test.each([
+    ['by its digest', () => Promise.resolve()],
+    [
+      'by the whole key, as earlier versions stored it',
+      (record: string, name: string) =>
+        store.redis.use(async (client) => {
+          await client.hdel(record, 'idempotency_digest');
+          await client.hset(record, 'idempotency', name);
+        }),
+    ],
+  ])('is removed with the thread, found %s', async (_case, change) => {
+    const key = thread();
+    const { run_id: runId } = await store.admit(key, { idempotency });
+    await store.finish(await store.claim(key));
+    const named = (await store.keys()).filter((name) => name.includes(':idempotency:'));
+    await change(recordOf(key, runId), named[0] ?? '');
+
+    await store.threads.deleteThread(key, { withIdempotency: true });
+
+    expect(named).toHaveLength(1);
+    expect(await store.keys()).not.toContain(named[0]);
+  });
+
+  test('still finds the run when the request is repeated', async () => {
+    const key = thread();
+    const { run_id: runId } = await store.admit(key, { idempotency });
+    await store.finish(await store.claim(key));
+
+    expect((await store.admit(key, { idempotency })).run_id).toBe(runId);
+    await store.threads.deleteThread(key);
+    await expect(store.admit(key, { idempotency })).rejects.toThrow('was deleted');
+  });
+});
