@@ -1,15 +1,13 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type SandboxDriverKind, omitUndefined } from '@caribou/contracts';
 import type { Pids } from './cpu-time.js';
-import { freePort, listensOn, type ProcessPlan, readyMessage, type RunningProcess, startProcess } from './processes.js';
+import { openProcessGroup, type ProcessGroup } from './process-group.js';
+import { type ProcessPlan, readyMessage, type RunningProcess } from './processes.js';
+import { dist, startModel, startNats, startRedis } from './servers.js';
 
 const SERVICES = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'] as const;
 type Service = (typeof SERVICES)[number];
-
-/** The folder of the built product. */
-const dist = resolve(__dirname, '../..');
 
 export interface FleetOptions {
   /** Folder for CPU profiles of the gateway and the agent-runner. */
@@ -48,31 +46,13 @@ export interface Fleet {
   stop(): Promise<void>;
 }
 
-interface Surroundings {
-  readonly folder: string;
-  readonly start: (plan: Omit<ProcessPlan, 'logFile'>) => Promise<RunningProcess>;
-}
-
 /** Starts everything and waits until a turn can run. */
 export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
-  const folder = await mkdtemp(join(tmpdir(), 'caribou-bench-'));
-  // Commands run as another user, which needs to traverse the folder.
-  await chmod(folder, 0o711);
-  const running: RunningProcess[] = [];
-  const start: Surroundings['start'] = async (plan) => {
-    const started = await startProcess({ ...plan, logFile: join(folder, `${plan.name}.log`) });
-    running.push(started);
-    return started;
-  };
-  const stop = async (): Promise<void> => {
-    for (const started of running.reverse()) await started.stop();
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-  };
+  const group = await openProcessGroup();
   try {
-    const fleet = await startAll({ folder, start }, options);
-    return { ...fleet, stop };
+    return { ...(await startAll(group, options)), stop: group.stop };
   } catch (error) {
-    await stop();
+    await group.stop();
     throw error;
   }
 }
@@ -81,16 +61,16 @@ export async function startFleet(options: FleetOptions = {}): Promise<Fleet> {
 const UNLIMITED =
   'quotas:\n  requests_per_second: 1000000\n  request_burst: 1000000\n  max_threads_per_user: 1000000\n';
 
-async function startAll(around: Surroundings, options: FleetOptions): Promise<Omit<Fleet, 'stop'>> {
-  const [redis, nats, model] = await Promise.all([startRedis(around), startNats(around), startModel(around)]);
+async function startAll(group: ProcessGroup, options: FleetOptions): Promise<Omit<Fleet, 'stop'>> {
+  const [redis, nats, model] = await Promise.all([startRedis(group), startNats(group), startModel(group)]);
   const modelUrl = `http://127.0.0.1:${model.port}/v1`;
-  const floor = await around.start({
+  const floor = await group.start({
     name: 'floor',
     command: [process.execPath, join(dist, 'tools/bench/floor-server.js'), modelUrl],
     untilReady: readyMessage,
   });
-  const homeDir = join(around.folder, 'data');
-  const configPath = join(around.folder, 'config.yaml');
+  const homeDir = join(group.folder, 'data');
+  const configPath = join(group.folder, 'config.yaml');
   const { config = '' } = options;
   const slots = options.runnerSlots === undefined ? '' : `runner:\n  slots: ${options.runnerSlots}\n`;
   await writeFile(
@@ -115,7 +95,7 @@ async function startAll(around: Surroundings, options: FleetOptions): Promise<Om
   const plans = SERVICES.map((name) => servicePlan(name, env, options.profileDir));
   for (let pool = 2; pool <= (options.pools ?? 1); pool += 1)
     plans.push({ ...servicePlan('subagent-pool', env, undefined), name: `subagent-pool-${pool}` });
-  const services = await Promise.all(plans.map((plan) => around.start(plan)));
+  const services = await Promise.all(plans.map((plan) => group.start(plan)));
   await Promise.all(services.map(({ port }) => untilServing(port)));
   return {
     apiUrl: `http://127.0.0.1:${services[0]?.port}/api/langgraph`,
@@ -166,44 +146,4 @@ async function untilServing(port: number): Promise<void> {
     if (performance.now() > deadlineMs) throw new Error(`a service did not become ready: ${body}`);
     await new Promise((done) => setTimeout(done, 100));
   }
-}
-
-/** Rewrites are off, so that the size of the file is the number of bytes written. */
-async function startRedis({ folder, start }: Surroundings): Promise<RunningProcess> {
-  const port = await freePort();
-  const dir = join(folder, 'redis');
-  await mkdir(dir);
-  return start({
-    name: 'redis',
-    command: [
-      'redis-server',
-      ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'yes'],
-      ...['--appendfsync', 'everysec', '--auto-aof-rewrite-percentage', '0', '--maxmemory-policy', 'noeviction'],
-    ],
-    untilReady: listensOn(port),
-  });
-}
-
-async function startNats({ folder, start }: Surroundings): Promise<RunningProcess & { readonly monitorUrl: string }> {
-  const [port, monitorPort] = [await freePort(), await freePort()];
-  const file = join(folder, 'nats.conf');
-  const store = JSON.stringify(join(folder, 'nats'));
-  const lines = [
-    `listen: "127.0.0.1:${port}"`,
-    `http: "127.0.0.1:${monitorPort}"`,
-    'max_payload: 8MB',
-    `jetstream { store_dir: ${store} }`,
-  ];
-  await writeFile(file, `${lines.join('\n')}\n`);
-  const nats = await start({ name: 'nats', command: ['nats-server', '-c', file], untilReady: listensOn(port) });
-  return { ...nats, monitorUrl: `http://127.0.0.1:${monitorPort}` };
-}
-
-async function startModel({ start }: Surroundings): Promise<RunningProcess> {
-  const port = await freePort();
-  return start({
-    name: 'model',
-    command: [process.execPath, join(dist, 'tools/demo-model/main.js'), '--port', String(port)],
-    untilReady: listensOn(port),
-  });
 }

@@ -21,6 +21,8 @@ export interface RunningProcess {
   readonly name: string;
   readonly pid: number;
   readonly port: number;
+  /** Sends a message and waits for one of that type, at most a minute. */
+  readonly ask: (message: string, replyType: string) => Promise<Readonly<Record<string, unknown>>>;
   /** Bytes in use after a collection of garbage; only of a process that loaded heap-probe.js. */
   readonly retainedBytes: () => Promise<number>;
   /** SIGTERM, then SIGKILL when that takes longer than 20 s. */
@@ -56,11 +58,12 @@ export async function startProcess(plan: ProcessPlan): Promise<RunningProcess> {
     child.off('exit', onUnexpectedExit);
     return stopChild(child);
   };
-  const retainedBytes = async (): Promise<number> => {
-    child.send('retained');
-    return Number((await messageOf(child, 'retained'))['bytes']);
+  const ask: RunningProcess['ask'] = (message, replyType) => {
+    child.send(message);
+    return messageOf(child, replyType);
   };
-  return { name: plan.name, pid: child.pid ?? 0, port, retainedBytes, stop };
+  const retainedBytes = async (): Promise<number> => Number((await ask('retained', 'retained'))['bytes']);
+  return { name: plan.name, pid: child.pid ?? 0, port, ask, retainedBytes, stop };
 }
 
 const lastOutput = ({ logFile }: ProcessPlan): string => readFileSync(logFile, 'utf8').slice(-4_000);

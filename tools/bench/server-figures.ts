@@ -24,7 +24,7 @@ export interface ServerFigures {
 const INFO_REQUEST_BYTES = Buffer.byteLength('*2\r\n$4\r\ninfo\r\n$3\r\nall\r\n');
 
 /** Reads `INFO all`. What it transferred itself before a reading is not part of that reading. */
-function redisUseReader(redis: RedisConnection): () => Promise<RedisUse> {
+export function redisUseReader(redis: RedisConnection): () => Promise<RedisUse> {
   let ownBytes = 0;
   return async () => {
     const info = await redis.use((client) => client.info('all'));

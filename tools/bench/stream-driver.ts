@@ -1,0 +1,159 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { newId, type NumberedEvent, type RunEvent } from '@caribou/contracts';
+import { type RunContext, silentLogger, systemClock, type ThreadKey } from '@caribou/core';
+import { createMetrics, noopTracing } from '@caribou/observability';
+import { type AgentLoop, RunExecutor, RunRegistry } from '@caribou/runs';
+import { createRedis, redisRunStore, redisThreadStore, type RunStore, type ThreadStore } from '@caribou/state';
+import { inParallel, median, quantile } from './sample.js';
+
+/**
+ * A process that streams into the store as an agent-runner does, without clients, gateway, bus and model: runs are
+ * admitted and claimed, then an agent emits tokens at a steady pace in each of them, and what the event writer would
+ * publish is only measured. On the message `go` the streams begin; once they are in the log it reports `streamed`.
+ *
+ *     node stream-driver.js <redis url> <streams> <tokens a second> <seconds>
+ */
+const [redisUrl = '', ...counts] = process.argv.slice(2);
+const [streams = 0, tokensPerSecond = 0, seconds = 0] = counts.map(Number);
+const everyMs = 1000 / tokensPerSecond;
+
+/** All tokens have the same length, so that the length of a joined event says how many are in it. */
+const TOKEN = 'a token ';
+/** Fewer than a user may have in flight. */
+const STREAMS_PER_USER = 100;
+/** How long tokens may be late before the rest is given up. */
+const MAX_LATE_MS = 15_000;
+/** The monitor of the event loop reports this much for a loop without any delay. */
+const LOOP_SAMPLE_MS = 5;
+const CLOCKS = { leaseMs: 10_000, renewMs: 3_000 };
+
+const appendMs: number[] = [];
+const delaysMs: number[] = [];
+/** For each run, when its tokens that are not in the log yet were due. */
+const dueMs = new Map<string, number[]>();
+let openStreams = 0;
+let lostRuns = 0;
+let begin: (startMs: number) => void = () => undefined;
+const begun = new Promise<number>((resolve) => {
+  begin = resolve;
+});
+
+const streamTokens: AgentLoop = async ({ run }) => {
+  const index = openStreams;
+  openStreams += 1;
+  const startMs = (await begun) + (index * everyMs) / streams;
+  const due: number[] = [];
+  dueMs.set(run.runId, due);
+  for (let token = 0; token < seconds * tokensPerSecond; token += 1) {
+    const atMs = startMs + token * everyMs;
+    await new Promise((resolve) => setTimeout(resolve, Math.ceil(atMs - performance.now())));
+    due.push(atMs);
+    await run.emit(deltaOf(run));
+  }
+  // The run is not ended: its finish script is no part of the measurement, and the process is stopped.
+  return new Promise<never>(() => undefined);
+};
+
+const deltaOf = ({ runId }: RunContext): RunEvent => ({
+  kind: 'message.delta',
+  node: 'model_request',
+  step: 1,
+  message_id: runId,
+  content: TOKEN,
+});
+
+function measurePublished(runId: string, events: readonly NumberedEvent[]): void {
+  const nowMs = performance.now();
+  for (const { event } of events) {
+    if (event.kind !== 'message.delta') continue;
+    for (const atMs of dueMs.get(runId)?.splice(0, event.content.length / TOKEN.length) ?? [])
+      delaysMs.push(nowMs - atMs);
+  }
+}
+
+/** The executor of a runner on this store, with its event writer, its lease renewals and nothing else. */
+function executorOn(store: RunStore): RunExecutor {
+  const timed: RunStore['append'] = async (...call) => {
+    const sentMs = performance.now();
+    const appended = await store.append(...call);
+    appendMs.push(performance.now() - sentMs);
+    return appended;
+  };
+  return new RunExecutor({
+    store: { ...store, append: timed },
+    publisher: { publishEvents: measurePublished },
+    registry: new RunRegistry(),
+    agent: streamTokens,
+    clock: systemClock,
+    logger: silentLogger,
+    clocks: CLOCKS,
+    metrics: createMetrics({ service: 'bench' }),
+    tracing: noopTracing,
+  });
+}
+
+/** Admits a run and starts it; resolves when its agent waits for the beginning. */
+async function openStream(threads: ThreadStore, executor: RunExecutor, index: number): Promise<void> {
+  const thread: ThreadKey = { userId: `user-${Math.floor(index / STREAMS_PER_USER)}`, threadId: newId() };
+  await threads.admit({
+    ...thread,
+    runId: newId(),
+    assistantId: 'lead_agent',
+    metadata: {},
+    kwargs: {
+      input: {
+        messages: [{ type: 'human', id: newId(), content: 'go', additional_kwargs: {}, response_metadata: {} }],
+      },
+      context: {},
+      recursion_limit: 10,
+      stream_mode: ['messages-tuple'],
+      stream_subgraphs: false,
+      on_disconnect: 'continue',
+      temporary: false,
+    },
+    multitaskStrategy: 'reject',
+    ifNotExists: 'create',
+    threadMetadata: {},
+  });
+  const openBefore = openStreams;
+  const lose = (): void => {
+    lostRuns += 1;
+  };
+  executor.handle(thread, () => undefined).then(lose, lose);
+  while (openStreams === openBefore && lostRuns === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+async function streamAll(): Promise<void> {
+  const total = streams * seconds * tokensPerSecond;
+  const loopDelay = monitorEventLoopDelay({ resolution: LOOP_SAMPLE_MS });
+  loopDelay.enable();
+  const startMs = performance.now();
+  begin(startMs);
+  const deadlineMs = startMs + seconds * 1000 + MAX_LATE_MS;
+  while (delaysMs.length < total && performance.now() < deadlineMs) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  loopDelay.disable();
+  const loopLateMs = (percentile: number): number => loopDelay.percentile(percentile) / 1e6 - LOOP_SAMPLE_MS;
+  process.send?.({
+    type: 'streamed',
+    elapsedMs: performance.now() - startMs,
+    tokens: delaysMs.length,
+    lostRuns,
+    appends: appendMs.length,
+    append: { p50: median(appendMs), p99: quantile(appendMs, 0.99) },
+    delay: { p50: median(delaysMs), p99: quantile(delaysMs, 0.99) },
+    loop: { p50: loopLateMs(50), p99: loopLateMs(99) },
+  });
+}
+
+async function main(): Promise<void> {
+  const redis = createRedis({ url: redisUrl });
+  const executor = executorOn(redisRunStore(redis));
+  const threads = redisThreadStore(redis);
+  await inParallel(streams, 1, (index) => openStream(threads, executor, index));
+  process.once('message', () => void streamAll());
+  process.send?.({ type: 'ready', port: 0 });
+}
+
+void main();
