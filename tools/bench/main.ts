@@ -27,8 +27,8 @@ import {
 import { inTurn, median } from './sample.js';
 import { sandbox } from './parts/sandbox-part.js';
 import { dispatchCost, taskLoads } from './parts/task-dispatch.js';
-import { store } from './parts/store-part.js';
-import { streams } from './parts/stream-part.js';
+import { store } from './store/store-part.js';
+import { streams } from './store/stream-part.js';
 import { tokens } from './parts/token-part.js';
 import { floorTarget, langGraphTarget, type Target } from './turns.js';
 import { serverFigures } from './server-figures.js';

@@ -1,6 +1,6 @@
 import { createRedis, type RedisConnection } from '@caribou/state';
 import type { Fleet } from './fleet.js';
-import { parseRedisUse, type RedisUse } from './redis-use.js';
+import { parseRedisUse, type RedisUse } from './store/redis-use.js';
 
 /** Bytes that the servers stored or transferred since their start. */
 export interface Written {

@@ -1,7 +1,7 @@
 import type { Bench } from '../bench.js';
 import { type CpuByProcess, cpuMeter } from '../cpu-time.js';
 import { delaysWhileAllOpen, openStreams, type PacedStreams, stampedTurn } from '../load.js';
-import { addUse, NO_USE, type RedisUse, scaleUse, subtractUse } from '../redis-use.js';
+import { addUse, NO_USE, type RedisUse, scaleUse, subtractUse } from '../store/redis-use.js';
 import { sum } from '../sample.js';
 
 /** Rounds in which turns of many tokens and of one token take turns, so that other work of the machine meets both. */

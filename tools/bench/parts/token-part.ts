@@ -2,7 +2,7 @@ import type { Bench } from '../bench.js';
 import { measureTokenDelays, type PacedStreams } from '../load.js';
 import type { Budget } from '../report.js';
 import { say, sayShares } from '../report.js';
-import { sayRedisUse } from '../report-redis.js';
+import { sayRedisUse } from '../store/report-redis.js';
 import { median, quantile } from '../sample.js';
 import type { Target } from '../turns.js';
 import { tokenCost } from './token-cost.js';

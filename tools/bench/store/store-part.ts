@@ -1,6 +1,6 @@
 import type { Part } from '../bench.js';
 import { say } from '../report.js';
-import { sayRedisUse, sayStoredBytes } from '../report-redis.js';
+import { sayRedisUse, sayStoredBytes } from './report-redis.js';
 import { storedBytes } from './store-bytes.js';
 import { turnUse } from './store-use.js';
 

@@ -1,6 +1,6 @@
 import { frequentCalls, innerCalls, type RedisUse, scriptCalls } from './redis-use.js';
-import { say } from './report.js';
-import { sum } from './sample.js';
+import { say } from '../report.js';
+import { sum } from '../sample.js';
 import type { KindOfKeys } from './stored-keys.js';
 
 const SHOWN_COMMANDS = 8;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench.js';
 import { simpleTurn } from '../load.js';
-import { type RedisUse, scaleUse, subtractUse } from '../redis-use.js';
+import { type RedisUse, scaleUse, subtractUse } from './redis-use.js';
 import { inParallel, inTurn } from '../sample.js';
 import type { ServerFigures } from '../server-figures.js';
 

@@ -4,7 +4,7 @@ import { type RunContext, silentLogger, systemClock, type ThreadKey } from '@car
 import { createMetrics, noopTracing } from '@caribou/observability';
 import { type AgentLoop, RunExecutor, RunRegistry } from '@caribou/runs';
 import { createRedis, redisRunStore, redisThreadStore, type RunStore, type ThreadStore } from '@caribou/state';
-import { inParallel, median, quantile } from './sample.js';
+import { inParallel, median, quantile } from '../sample.js';
 
 /**
  * A process that streams into the store as an agent-runner does, without clients, gateway, bus and model: runs are

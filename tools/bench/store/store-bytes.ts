@@ -4,7 +4,7 @@ import { startFleet } from '../fleet.js';
 import { simpleTurn } from '../load.js';
 import { inParallel, inTurn } from '../sample.js';
 import { SIZED_RESULT } from '../tool-result.js';
-import { growthByKind, type KindOfKeys, type StoredKey } from '../stored-keys.js';
+import { growthByKind, type KindOfKeys, type StoredKey } from './stored-keys.js';
 import { langGraphTarget } from '../turns.js';
 
 const THREADS = 8;

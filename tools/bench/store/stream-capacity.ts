@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { cpuMeter } from '../cpu-time.js';
 import { openProcessGroup } from '../process-group.js';
 import { readyMessage } from '../processes.js';
-import { innerCalls, subtractUse } from '../redis-use.js';
+import { innerCalls, subtractUse } from './redis-use.js';
 import { redisUseReader } from '../server-figures.js';
 import { dist, startRedis } from '../servers.js';
 
@@ -52,7 +52,7 @@ export async function streamLevel(load: StreamLoad): Promise<StreamLevel> {
       command: [
         process.execPath,
         '--max-semi-space-size=64',
-        join(dist, 'tools/bench/stream-driver.js'),
+        join(dist, 'tools/bench/store/stream-driver.js'),
         redisUrl,
         ...counts,
       ],
