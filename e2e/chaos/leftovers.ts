@@ -14,7 +14,7 @@ const QUEUES = [streams.turns, streams.subagents, streams.memory];
 /** Keys that exist only while work is under way; all others expire. */
 const WHILE_WORKING =
   /:lease$|^caribou:(tasks:)?(pending|slots|slots:tokens)$|:in-flight$|:memory:(due|running)$|:inbox$/;
-const WITH_DEADLINE = /:(execution|events):/;
+const WITH_DEADLINE = /:(execution|events):|:kwargs$/;
 
 /** Waits until the work has left nothing behind, and returns what remains when the time is over. */
 export async function findLeftovers(stack: Stack, journal: Journal, settleMs: number): Promise<readonly string[]> {

@@ -34,6 +34,10 @@ describe(summaryJson, () => {
 });
 
 describe(runJson, () => {
+  test('shows of kwargs that have expired only ids, as lists do', () => {
+    expect(runJson({ ...run, kwargs_expired: true })).toEqual(shown);
+  });
+
   test('shows what the run was asked to do', () => {
     expect(runJson(run)).toEqual({
       ...shown,

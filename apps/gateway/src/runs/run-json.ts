@@ -3,8 +3,9 @@ import { stableId } from './streams/projections/stable-id.js';
 
 const runFields = RunReply.keyof().options;
 
-/** A run as clients see it, without the fields that only the agent loop needs. */
-export const runJson = (run: RunRecord): RunReply => replyOf(run, kwargsJson(run));
+/** A run as clients see it, without the fields that only the agent loop needs; as in lists once its kwargs have expired. */
+export const runJson = (run: RunRecord): RunReply =>
+  run.kwargs_expired ? summaryJson(run) : replyOf(run, kwargsJson(run));
 
 /** A run as lists show it. Its kwargs may be large, so only the ids of thread and agent are included. */
 export const summaryJson = (run: RunSummary): RunReply =>

@@ -4,6 +4,7 @@ import {
   type FeedPageReply,
   newId,
   type ReplayReply,
+  type RunReply,
   type StateReply,
   type ThreadState,
 } from '@caribou/contracts';
@@ -13,8 +14,15 @@ import { said, textsOf, type ThreadClient, useThreadClient } from '../testing/th
 
 let client: ThreadClient;
 
+const fixture = useGateways();
+
+/** Removes the kwargs of all runs, as their deadline does. */
+async function expireKwargs(): Promise<void> {
+  await fixture.connectRedis().use(async (redis) => redis.del(await redis.keys('*:kwargs')));
+}
+
 useThreadClient(
-  useGateways(),
+  fixture,
   (opened) => {
     client = opened;
   },
@@ -133,6 +141,21 @@ describe('regenerate', () => {
 
     expect(textsOf(await client.page(threadId))).toEqual(['K2', 'about K2 again and again']);
     expect(await client.countMessages(threadId)).toBe(2);
+  });
+
+  test('a turn whose request has expired is regenerated from what is stored of the thread', async () => {
+    const threadId = await client.newThread();
+    const body = { input: { messages: [{ type: 'system', content: 'Be brief.' }, ...said('K2').messages] } };
+    await client.turn(threadId, 'K2', body);
+    const last = await client.turn(threadId, 'Eiger');
+    const asked = await Promise.all([prepare(threadId, 'about K2'), prepare(threadId, 'about Eiger')]);
+
+    await expireKwargs();
+
+    expect(await Promise.all([prepare(threadId, 'about K2'), prepare(threadId, 'about Eiger')])).toEqual(asked);
+    expect(asked[0].body.input.messages).toHaveLength(2);
+    const { body: run } = await client.ask<RunReply>(`/${threadId}/runs/${last}`);
+    expect([run.status, run.kwargs['input'], Object.keys(run.kwargs)]).toEqual(['success', undefined, ['config']]);
   });
 
   test('of two at once the first is executed and the other is refused', async () => {

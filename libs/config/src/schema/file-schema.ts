@@ -30,7 +30,7 @@ export const ClocksFile = z
     ),
     manager_check_ms: ms(2_000).describe("How often a waiting runner checks the manager's lease"),
     heartbeat_ms: ms(5_000).describe('Comment line on a silent event stream'),
-    events_ttl_ms: ms(3_600_000, 604_800_000).describe("How long a run's events are kept after its end"),
+    events_ttl_ms: ms(3_600_000, 604_800_000).describe("How long a run's events and kwargs are stored after its end"),
     idempotency_ttl_ms: ms(86_400_000, 604_800_000).describe('How long an Idempotency-Key is remembered'),
     model_connect_ms: ms(10_000).describe('Until the connection to the model endpoint is open'),
     model_first_byte_ms: ms(300_000).describe('From the request to the first piece of the answer'),

@@ -21,7 +21,7 @@ export const publicRunFields = {
   assistant_id: z.string(),
   status: RunStatus,
   metadata: z.record(z.string(), z.unknown()),
-  /** Stored under a separate key. */
+  /** Stored under a separate key, which expires after the end of the run. */
   kwargs: RunKwargs,
   multitask_strategy: MultitaskStrategy,
   created_at: z.string(),
@@ -46,6 +46,8 @@ export const RunRecord = z.object({
   ...publicRunFields,
   /** Increases with each claim; shown in `metadata` events. */
   attempt: count(),
+  /** Some time after the end, what was asked is no longer stored: `kwargs` is then that of a run without input. */
+  kwargs_expired: z.boolean(),
   user_id: z.string(),
   /** Head when the run became current; null until then, and for a thread that had none. */
   base_checkpoint_id: z.string().nullable(),
@@ -69,5 +71,5 @@ export const RunRecord = z.object({
 export type RunRecord = z.infer<typeof RunRecord>;
 
 /** A run without its request, which may be large. */
-export const RunSummary = RunRecord.omit({ kwargs: true });
+export const RunSummary = RunRecord.omit({ kwargs: true, kwargs_expired: true });
 export type RunSummary = z.infer<typeof RunSummary>;

@@ -45,7 +45,7 @@ end
 local unread_after_end = {
   tries = true, open = true, bytes = true, border = true, border_bytes = true, base_entry = true, base_value = true,
   input_committed = true, traceparent = true, admitted_head = true, regenerates = true, replaces = true,
-  lowest_row = true, counted = true, idempotency = true,
+  lowest_row = true, counted = true, idempotency = true, kwargs = true,
 }
 
 -- Redis holds a hash compactly as long as no field or value is longer than this.
@@ -73,11 +73,20 @@ local function sort_fields(key)
   return removed, remaining, was_long and not is_long
 end
 
+-- Sets the deadline of the kwargs, p.events_ttl_ms: the input is a part of the thread by now. It counts as stored until the
+-- run is deleted, like its messages. A record that an earlier version admitted may hold the kwargs itself.
+local function expire_kwargs(run_id)
+  local inside = redis.call('HGET', run_key(run_id), 'kwargs')
+  if inside and redis.call('EXISTS', kwargs_key(run_id)) == 0 then redis.call('SET', kwargs_key(run_id), inside) end
+  redis.call('PEXPIRE', kwargs_key(run_id), p.events_ttl_ms)
+end
+
 -- Writes the last values into the record of a run and removes what is not read after its end. A hash that is a table stays
 -- one until it is written again. Of the idempotency key, which is long, only the last part remains.
 local function close_record(run, ...)
   local key = run_key(run.run_id)
   redis.call('HSET', key, 'seq', run.seq, 'updated_at', now_iso, ...)
+  expire_kwargs(run.run_id)
   if run.idempotency then redis.call('HSET', key, 'idempotency_digest', run.idempotency:match('[^:]+$')) end
   local removed, remaining, becomes_compact = sort_fields(key)
   if becomes_compact then

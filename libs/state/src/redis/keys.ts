@@ -9,7 +9,7 @@ export interface StoreKeys {
   runPrefix(userId: string): string;
   eventsPrefix(userId: string): string;
   runEvents(userId: string, runId: string): string;
-  /** String: a run's kwargs as JSON. */
+  /** String: a run's kwargs as JSON; it expires after the end of the run. */
   runKwargs(userId: string, runId: string): string;
   executionPrefix(thread: ThreadKey): string;
   /**

@@ -4,7 +4,7 @@ export interface StoreOptions {
   readonly leaseMs?: number;
   /** Claims without a commit between them before a run counts as exhausted, default 5. */
   readonly maxAttempts?: number;
-  /** How long events stay readable after the end of their run, default 1 h. */
+  /** How long events and kwargs stay readable after the end of their run, default 1 h. */
   readonly eventsTtlMs?: number;
   /** Size of a live run's event log above which it is trimmed, default 64 MiB. */
   readonly maxLogBytes?: number;

@@ -142,7 +142,7 @@ export function admissions(
     if (outcome !== 'ok') throw refusal(outcome, request, settings);
     const [cancelled, ended, stateBytes] = reply.slice(2);
     return {
-      run: { ...summaryOf(run), kwargs: request.kwargs },
+      run: { ...summaryOf(run), kwargs: request.kwargs, kwargs_expired: false },
       repeated: false,
       cancelled: cancelled as string[],
       ended: toEndedRuns(ended),

@@ -1,26 +1,15 @@
-import type { RunEvent, RunKwargs, RunStatus } from '@caribou/contracts';
+import type { RunEvent, RunStatus } from '@caribou/contracts';
 import type { DeadLetter, FinishRequest, FinishResult, RunLease } from '../ports/run-store.js';
 import { checkpointCall, checkpointEvent, draftOf, progressParams, texts } from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { MAX_DEAD_LETTERS, serializeLetter } from '../memory/jobs/dead-letter-list.js';
 import { memoryMember } from '../redis/keys.js';
-import { numberEvents } from './run-codec.js';
+import { NOTHING_ASKED, numberEvents } from './run-codec.js';
 import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callOwned } from '../redis/thread-call.js';
 
 const script = loadScript('runs/finish');
-
-/** Replaces the kwargs of a run that cannot be read. */
-const NOTHING_ASKED: RunKwargs = {
-  input: null,
-  context: {},
-  recursion_limit: 1,
-  stream_mode: ['values'],
-  stream_subgraphs: false,
-  on_disconnect: 'continue',
-  temporary: false,
-};
 
 const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
 

@@ -30,7 +30,7 @@ const stored: Readonly<Record<string, string>> = {
   seq: '0',
   bytes: '0',
 };
-const { kwargs, ...summary } = sampleRun();
+const { kwargs, kwargs_expired: _expired, ...summary } = sampleRun();
 const flat = (over: Readonly<Record<string, string>> = {}): string[] => Object.entries({ ...stored, ...over }).flat();
 
 describe(summaryOf, () => {
@@ -108,5 +108,13 @@ describe(runOf, () => {
 
     expect(runOf(flat(), text)).toEqual(sampleRun());
     expect(runOf(flat({ kwargs: text }), null)).toEqual(sampleRun());
+  });
+
+  test('kwargs may be absent only when the run is over', () => {
+    const { kwargs: asked, ...run } = runOf(flat({ status: 'success' }), null);
+
+    expect(run).toMatchObject({ ...summary, status: 'success', kwargs_expired: true });
+    expect(asked.input).toBeNull();
+    expect(() => runOf(flat(), null)).toThrow();
   });
 });

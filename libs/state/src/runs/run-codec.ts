@@ -1,7 +1,9 @@
 import {
   CancelAction,
+  isTerminal,
   type NumberedEvent,
   type RunEvent,
+  type RunKwargs,
   type RunRecord,
   RunSummary,
   storedFields,
@@ -10,14 +12,29 @@ import { z } from 'zod';
 import { hashOf } from '../redis/hash.js';
 import { parseStored } from '../redis/stored-json.js';
 
+/** The kwargs of a run without input: those of one that cannot be read, or whose kwargs have expired. */
+export const NOTHING_ASKED: RunKwargs = {
+  input: null,
+  context: {},
+  recursion_limit: 1,
+  stream_mode: ['values'],
+  stream_subgraphs: false,
+  on_disconnect: 'continue',
+  temporary: false,
+};
+
 /**
- * Decodes the run record that `runs/admit.lua` wrote, with its kwargs; null when an earlier version stored them in the
- * record.
+ * Decodes the run record that `runs/admit.lua` wrote, with its kwargs; null when they have expired, or when an earlier
+ * version stored them in the record.
+ *
+ * @throws {BugError} when a run that has not ended has no kwargs
  */
-export const runOf = (flat: unknown, kwargs: unknown): RunRecord => ({
-  ...summaryOf(flat),
-  kwargs: parseStored<RunRecord['kwargs']>(typeof kwargs === 'string' ? kwargs : (hashOf(flat).get('kwargs') ?? '')),
-});
+export function runOf(flat: unknown, kwargs: unknown): RunRecord {
+  const run = summaryOf(flat);
+  const text = typeof kwargs === 'string' ? kwargs : hashOf(flat).get('kwargs');
+  if (text === undefined && isTerminal(run.status)) return { ...run, kwargs: NOTHING_ASKED, kwargs_expired: true };
+  return { ...run, kwargs: parseStored<RunKwargs>(text ?? ''), kwargs_expired: false };
+}
 
 /** Decodes the run record that `runs/admit.lua` wrote; an unset value is stored as '' or not at all. */
 export function summaryOf(flat: unknown): RunSummary {

@@ -37,6 +37,37 @@ describe('the kwargs of a run', () => {
     expect(await store.keys()).not.toContain(names.runKwargs(key.userId, runId));
   });
 
+  test.each(['finish', 'cancel'] as const)('expire with the log after the end of the run (%s)', async (how) => {
+    const key = thread();
+    const counted = () => store.redis.use((client) => client.get(store.redis.keys.thread(key).stored));
+    const { run_id: runId, kwargs } = await store.admit(key);
+    const name = store.redis.keys.runKwargs(key.userId, runId);
+    expect(await store.redis.use((client) => client.pttl(name))).toBe(-1);
+    const bytes = await counted();
+
+    if (how === 'finish') await store.finish(await store.claim(key));
+    else await store.threads.requestCancel(key, runId, 'interrupt');
+
+    expect(await store.threads.getRun(key, runId)).toMatchObject({ kwargs, kwargs_expired: false });
+    expect(await store.redis.use((client) => client.pttl(name))).toBeGreaterThan(3_500_000);
+    await store.redis.use((client) => client.del(name));
+    const expired = await store.threads.getRun(key, runId);
+    expect(expired).toMatchObject({ kwargs: { input: null, context: {} }, kwargs_expired: true });
+    expect((await store.threads.admit({ ...admission(key), runId })).run).toEqual(expired);
+    expect(await counted()).toBe(bytes);
+    await store.threads.deleteRun(key, runId);
+    expect(await counted()).toBeNull();
+  });
+
+  test('that are missing before the end make the run unreadable', async () => {
+    const key = thread();
+    const { run_id: runId } = await store.admit(key);
+    await store.redis.use((client) => client.del(store.redis.keys.runKwargs(key.userId, runId)));
+
+    await expect(store.threads.getRun(key, runId)).rejects.toThrow();
+    expect(await store.runs.claim(key, 'owner')).toMatchObject({ kind: 'unreadable' });
+  });
+
   test('are found in the records of earlier versions, which contain them', async () => {
     const key = thread();
     const { run_id: runId, kwargs } = await store.admit(key);
@@ -47,7 +78,14 @@ describe('the kwargs of a run', () => {
 
     expect((await store.threads.getRun(key, runId)).kwargs).toEqual(kwargs);
     expect((await store.threads.admit({ ...admission(key), runId })).run.kwargs).toEqual(kwargs);
-    expect((await store.claim(key)).run.kwargs).toEqual(kwargs);
+    const claimed = await store.claim(key);
+    expect(claimed.run.kwargs).toEqual(kwargs);
+    await store.finish(claimed);
+    expect(await store.redis.use((client) => client.hexists(recordOf(key, runId), 'kwargs'))).toBe(0);
+    expect((await store.threads.getRun(key, runId)).kwargs).toEqual(kwargs);
+    expect(
+      await store.redis.use((client) => client.pttl(store.redis.keys.runKwargs(key.userId, runId))),
+    ).toBeGreaterThan(0);
   });
 });
 

@@ -36,11 +36,11 @@ const withTools: MeasuredTurn = { rounds: 5, resultBytes: 2_048 };
 /** The bounds are figures of Redis 7.0 with some percent of tolerance; docs/benchmarks-notes.md has the figures. */
 describe('what a turn leaves in Redis after all deadlines', () => {
   test.each([
-    ['plain turns', plain, 100, 4_100],
-    ['plain turns on a thread with pruned checkpoints', plain, 200, 3_950],
-    ['plain turns with metadata', withMetadata, 100, 5_700],
-    ['turns with five tool calls', withTools, 10, 27_500],
-    ['turns with five tool calls on a thread with pruned checkpoints', withTools, 100, 24_100],
+    ['plain turns', plain, 100, 3_300],
+    ['plain turns on a thread with pruned checkpoints', plain, 200, 3_150],
+    ['plain turns with metadata', withMetadata, 100, 4_950],
+    ['turns with five tool calls', withTools, 10, 26_700],
+    ['turns with five tool calls on a thread with pruned checkpoints', withTools, 100, 23_300],
   ])('%s', async (_case, turn, count, maxBytes) => {
     await runTurns(count, turn);
 

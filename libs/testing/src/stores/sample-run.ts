@@ -29,6 +29,7 @@ export const sampleRun = (over: Partial<RunRecord> = {}): RunRecord => ({
   stop_reason: null,
   error: null,
   attempt: 0,
+  kwargs_expired: false,
   user_id: 'u',
   base_checkpoint_id: null,
   fork_checkpoint_id: null,

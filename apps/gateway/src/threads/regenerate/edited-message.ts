@@ -8,7 +8,7 @@ export const replaceMessageText = (message: HumanMessage, text: string): HumanMe
 });
 
 /** Replaces the first text block and removes the others; blocks without text are copied unchanged. */
-function replaceContentText(content: Content, text: string): Content {
+export function replaceContentText(content: Content, text: string): Content {
   if (typeof content === 'string') return text;
   const isText = (block: (typeof content)[number]): boolean => typeof block === 'string' || block.type === 'text';
   const first = content.findIndex(isText);

@@ -15,6 +15,7 @@ import type { FeedRow, ThreadStore } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 import { replaceMessageText } from './edited-message.js';
+import { findTurnInput } from './turn-input.js';
 
 /** Maximum number of ids of replaced messages in a reply; clients hide further messages of the turn, too. */
 const MAX_NAMED = 200;
@@ -34,7 +35,10 @@ interface Turn {
 export class RegenerationService {
   constructor(
     @Dependency('threadStore')
-    private readonly store: Pick<ThreadStore, 'readFeed' | 'findFeedRow' | 'getRun' | 'getThread' | 'checkpoint'>,
+    private readonly store: Pick<
+      ThreadStore,
+      'readFeed' | 'findFeedRow' | 'getRun' | 'getThread' | 'checkpoint' | 'history'
+    >,
   ) {}
 
   /**
@@ -78,9 +82,20 @@ export class RegenerationService {
     if ((await this.store.getThread(thread)).status === 'busy') throw createReplayRefusal('a run is in flight');
     if (runId === null) throw createReplayRefusal('it does not belong to a run');
     const run = await this.runOf(thread, runId);
-    const input = (run.kwargs.input?.messages ?? []).filter(isNoAnswer);
+    const base = run.fork_checkpoint_id ?? run.base_checkpoint_id ?? BEFORE_FIRST_CHECKPOINT;
+    const input = run.kwargs_expired
+      ? await this.storedInputOf(thread, run, base)
+      : (run.kwargs.input?.messages ?? []).filter(isNoAnswer);
     if (!input.some(isUserMessage)) throw createReplayRefusal('its run continued an earlier one');
-    return { run, input, base: run.fork_checkpoint_id ?? run.base_checkpoint_id ?? BEFORE_FIRST_CHECKPOINT };
+    return { run, input, base };
+  }
+
+  /** The input of a run whose kwargs have expired: the client's messages that it added to those of its base. */
+  private async storedInputOf(thread: ThreadKey, { run_id }: RunRecord, base: string): Promise<Input> {
+    const [end] = await this.store.history(thread, { limit: 1, metadata: { run_id } });
+    if (end === undefined) throw createReplayRefusal('the end of its turn is no longer stored');
+    const before = base === BEFORE_FIRST_CHECKPOINT ? [] : (await this.store.checkpoint(thread, base)).state.messages;
+    return findTurnInput(before, end.state.messages);
   }
 
   private async runOf(thread: ThreadKey, runId: string): Promise<RunRecord> {

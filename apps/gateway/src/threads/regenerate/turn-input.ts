@@ -1,0 +1,27 @@
+import { type HumanMessage, isFromClient, type Message, type SystemMessage } from '@caribou/contracts';
+import { replaceContentText } from './edited-message.js';
+
+type InputMessage = HumanMessage | SystemMessage;
+
+/** Where the server stores the text of a user's message in front of which it has put a block. */
+const ORIGINAL = 'original_user_content';
+
+/**
+ * Finds the messages that a turn was started with: those of a client that are not in the state before it and come before
+ * its first answer, as the client sent them.
+ */
+export function findTurnInput(before: readonly Message[], after: readonly Message[]): InputMessage[] {
+  const known = new Set(before.map(({ id }) => id));
+  const added = after.filter(({ id }) => !known.has(id));
+  const answer = added.findIndex(({ type }) => type === 'ai');
+  return added.slice(0, answer < 0 ? added.length : answer).flatMap((message): InputMessage[] => {
+    if (message.type === 'system') return [message];
+    return isFromClient(message) ? [withoutBlock(message)] : [];
+  });
+}
+
+function withoutBlock(message: HumanMessage): HumanMessage {
+  const { [ORIGINAL]: original, ...marks } = message.additional_kwargs;
+  if (typeof original !== 'string') return message;
+  return { ...message, content: replaceContentText(message.content, original), additional_kwargs: marks };
+}
