@@ -67,8 +67,8 @@ module.exports = {
     {
       name: 'not-to-unresolvable',
       severity: 'error',
-      comment: 'tools/record-peer installs the packages of the peer it records when it runs.',
-      from: { pathNot: '^tools/record-peer/' },
+      comment: 'Peers that are recorded or measured have packages of their own, installed when they run.',
+      from: { pathNot: '^tools/(record-peer|bench/peer)/' },
       to: { couldNotResolve: true },
     },
   ],

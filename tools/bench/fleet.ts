@@ -33,6 +33,8 @@ export interface Fleet {
   /** The base URL of thread routes. */
   readonly apiUrl: string;
   readonly floorUrl: string;
+  /** The base URL of the scripted model, with `/v1`. */
+  readonly modelUrl: string;
   readonly redisUrl: string;
   readonly natsUrl: string;
   readonly natsMonitorUrl: string;
@@ -100,6 +102,7 @@ async function startAll(group: ProcessGroup, options: FleetOptions): Promise<Omi
   return {
     apiUrl: `http://127.0.0.1:${services[0]?.port}/api/langgraph`,
     floorUrl: `http://127.0.0.1:${floor.port}/`,
+    modelUrl,
     redisUrl,
     natsUrl,
     natsMonitorUrl: nats.monitorUrl,

@@ -27,6 +27,7 @@ import {
 import { inTurn, median } from './sample.js';
 import { sandbox } from './parts/sandbox-part.js';
 import { dispatchCost, taskLoads } from './parts/task-dispatch.js';
+import { peer } from './peer/peer-part.js';
 import { store } from './store/store-part.js';
 import { streams } from './store/stream-part.js';
 import { tokens } from './parts/token-part.js';
@@ -190,7 +191,11 @@ const parts: Readonly<Record<string, Part>> = {
   sandbox,
   tasks,
   idle,
+  peer,
 };
+
+/** Parts that download packages, and so only run when they are named. */
+const ONLY_BY_NAME = ['peer'];
 
 /** Compares turns per second with another server of the same protocol and the same model. */
 async function againstPeer({ caribou, times }: Bench, url: string): Promise<readonly Budget[]> {
@@ -220,7 +225,9 @@ async function main(): Promise<void> {
   };
   try {
     sayMachine();
-    const chosen = Object.entries(parts).filter(([name]) => options.only.length === 0 || options.only.includes(name));
+    const chosen = Object.entries(parts).filter(([name]) =>
+      options.only.length === 0 ? !ONLY_BY_NAME.includes(name) : options.only.includes(name),
+    );
     const budgets = await inTurn(chosen.length, (index) => chosen[index]?.[1](bench) ?? Promise.resolve([]));
     const peerUrl = options['peer-url'];
     if (peerUrl !== undefined) budgets.push(await againstPeer(bench, peerUrl));

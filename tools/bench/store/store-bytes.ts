@@ -1,9 +1,8 @@
-import { resolve } from 'node:path';
 import { createRedis, type RedisConnection } from '@caribou/state';
 import { startFleet } from '../fleet.js';
 import { simpleTurn } from '../load.js';
 import { inParallel, inTurn } from '../sample.js';
-import { SIZED_RESULT } from '../tool-result.js';
+import { SIZED_RESULT_CONFIG, toolTurn } from '../tool-turn.js';
 import { growthByKind, type KindOfKeys, type StoredKey } from './stored-keys.js';
 import { langGraphTarget } from '../turns.js';
 
@@ -11,19 +10,6 @@ const THREADS = 8;
 const TURNS_PER_THREAD = 10;
 const CALLS_PER_TOOL_TURN = 5;
 const RESULT_CHARS = 2_048;
-
-/** Lines of config.yaml that give agents the tool of sized-result.ts. */
-export const SIZED_RESULT_CONFIG = `tools:\n  - name: ${SIZED_RESULT}\n    use: ${resolve(__dirname, '../sized-result.js')}#sizedResult\n`;
-
-/** The script of a turn with so many calls of the tool, one per answer of the model, and a simple answer at the end. */
-export const toolTurn = (calls: number, chars: number): string =>
-  [
-    ...Array.from(
-      { length: calls },
-      (_, at) => `#tool ${SIZED_RESULT} ${JSON.stringify({ chars, label: `call ${at}` })}`,
-    ),
-    simpleTurn(),
-  ].join('\n');
 
 /** Bytes in Redis per turn. */
 export interface StoredBytes {
