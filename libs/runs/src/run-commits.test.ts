@@ -20,7 +20,7 @@ const executorOn = (maxAttempts: number): RunExecutor =>
     store: redisRunStore(store.redis, { leaseMs: LEASE_MS, maxAttempts }),
     registry: new RunRegistry(),
     clock: systemClock,
-    clocks: { leaseMs: LEASE_MS, renewMs: 60 },
+    clocks: { leaseMs: LEASE_MS, renewMs: 60, eventWindowMs: 100 },
     logger: silentLogger,
     metrics: createMetrics({ service: 'test' }),
     tracing: noopTracing,

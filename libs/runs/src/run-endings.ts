@@ -16,8 +16,9 @@ export async function finishOutcome(
   const { stopReason } = outcome;
   const memory = error === undefined && run.isMemorable ? memoryRequest(run) : {};
   await timeTurn(run, outcome.last, () =>
-    writer.commit((queued) =>
+    writer.commit((queued, _after, shown) =>
       ports.store.finish(claimed.lease, {
+        shown,
         status: error === undefined ? 'success' : 'error',
         commit: commitRequest(run, outcome.last, queued),
         ...omitUndefined({ stopReason }),
@@ -58,8 +59,8 @@ export async function finishCancelled(run: ActiveRun, action: CancelAction): Pro
   await run.writer.waitForAppends();
   const [result] = await Promise.all([afterCancel?.({ state, record, logger: run.logger }), endExecutions(run)]);
   const { update, calls = [], events = [] } = result ?? {};
-  await run.writer.end((queued) => {
-    const ending = { status: 'interrupted', rollback } as const;
+  await run.writer.end((queued, shown) => {
+    const ending = { status: 'interrupted', rollback, shown } as const;
     if (update === undefined && calls.length === 0)
       return store.finish(lease, { ...ending, events: [...queued, ...events] });
     const turn: TurnCommit = {
@@ -122,7 +123,7 @@ async function endExecutions({ head, claimed: { lease }, ports: { sandbox }, log
 /** Ends the run at its last checkpoint; events in the queue are written before those of the ending. */
 async function finish(run: ActiveRun, request: FinishRequest): Promise<void> {
   await endExecutions(run);
-  await run.writer.end((queued) =>
-    run.ports.store.finish(run.claimed.lease, { ...request, events: [...queued, ...request.events] }),
+  await run.writer.end((queued, shown) =>
+    run.ports.store.finish(run.claimed.lease, { ...request, shown, events: [...queued, ...request.events] }),
   );
 }

@@ -68,7 +68,7 @@ async function executed({ agent, limit, afterCancel, spoil }: Given, cancel?: 'i
     },
     ...(afterCancel === undefined ? {} : { afterCancel }),
     clock: limit === undefined ? systemClock : clockTo(limit),
-    clocks: { leaseMs: LEASE_MS, renewMs: 200 },
+    clocks: { leaseMs: LEASE_MS, renewMs: 200, eventWindowMs: 100 },
     metrics: createMetrics({ service: 'test' }),
     tracing: noopTracing,
   });

@@ -9,11 +9,16 @@ import { recordRun } from './run-recording.js';
 import type { RunRegistry } from './run-registry.js';
 import { startRunTimeout } from './run-timeout.js';
 
+export interface RunClocks extends LeaseClocks {
+  /** Milliseconds between two appends of a run's streamed text; 0: each append follows the one before. */
+  readonly eventWindowMs: number;
+}
+
 export interface StartPorts extends RunPorts {
   readonly publisher: EventPublisher;
   readonly registry: RunRegistry;
   readonly logger: Logger;
-  readonly clocks: LeaseClocks;
+  readonly clocks: RunClocks;
   readonly tracing: Tracing;
 }
 
@@ -46,6 +51,8 @@ export function startRun(ports: StartPorts, claimed: Claimed, { sentMs, onRenewe
     onFailure: (error) => (error instanceof FencedError ? keeper.lose('an append was fenced') : keeper.fail(error)),
     lastSeq: run.last_seq,
     retry: retryWrites({ keeper, clock }),
+    windowMs: clocks.eventWindowMs,
+    clock,
   });
   const entry = registry.add(lease.runId, keeper);
   const timeout = startRunTimeout(claimed, keeper, clock);
@@ -64,6 +71,7 @@ export function startRun(ports: StartPorts, claimed: Claimed, { sentMs, onRenewe
     release: () => {
       timeout.stop();
       keeper.stop();
+      writer.close();
       entry.remove();
     },
   };

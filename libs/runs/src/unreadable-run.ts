@@ -25,6 +25,6 @@ export async function endUnreadable({ lease, reason, record }: UnreadableRun, po
   const events = [{ kind: 'error', ...error } as const];
   const deadLetter = { id: lease.runId, entry };
   const { appended } = await store.finish(lease, { status: 'error', error, events, unreadable: true, deadLetter });
-  publisher.publishEvents(lease.runId, appended);
+  publisher.publishEvents(lease.runId, appended, appended.at(-1)?.seq ?? 0);
   metrics.runEnded('unreadable');
 }

@@ -6,7 +6,7 @@ export { checkRedis, requireDurableRedis } from './redis/check-redis.js';
 export { createRedis, RedisConnection, type RedisLink } from './redis/connection.js';
 export { redisConversions } from './files/conversions.js';
 export { redisErasures } from './erasure/erasures.js';
-export { redisEventLog } from './runs/event-log.js';
+export { redisEventLog } from './events/event-log.js';
 export { redisExecutionJournal } from './executions/execution-journal.js';
 export { redisMemoryJobs } from './memory/jobs/memory-jobs.js';
 export { redisLocks } from './shared/locks.js';
@@ -37,6 +37,7 @@ export type {
   FinishResult,
   RunLease,
   RunStore,
+  ShownEvents,
   ThreadHead,
   UnownedThread,
 } from './ports/run-store.js';

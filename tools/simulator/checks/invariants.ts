@@ -74,8 +74,9 @@ class Check {
 
   private async events({ userId }: ThreadKey, { run_id: runId, status }: RunRecord): Promise<void> {
     const { events } = await this.stores.log.read(userId, runId, { after: 0, limit: MAX_EVENTS });
-    events.forEach(({ seq, event }, index) => {
-      if (seq !== index + 1) this.found.push(`run ${runId}: event ${seq} is number ${index + 1} in its log`);
+    events.forEach(({ seq, event, follows = seq - 1 }, index) => {
+      const before = events[index - 1]?.seq ?? 0;
+      if (follows !== before) this.found.push(`run ${runId}: event ${seq} comes after event ${before} in its log`);
       const sent = this.world.history.findPublished(runId, seq);
       if (sent !== undefined && !isDeepStrictEqual(sent, event) && canonical(sent) !== canonical(event))
         this.found.push(`run ${runId}: event ${seq} was sent as ${canonical(sent)}`);

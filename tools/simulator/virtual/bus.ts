@@ -58,11 +58,11 @@ export class SimBus {
     this.cancels = [...this.cancels.filter((known) => known.process.alive), { process, listener }];
   }
 
-  publishEvents(process: SimProcess, runId: string, events: readonly NumberedEvent[]): void {
+  publishEvents(process: SimProcess, runId: string, events: readonly NumberedEvent[], logged: number): void {
     this.parts.onPublished(runId, events);
     for (const { process: to, listener } of this.watchers.get(runId) ?? []) {
       if (this.isCut(process) || this.isCut(to) || this.parts.faults.fate('bus') !== 'ok') continue;
-      this.parts.scheduler.after(1, to, 'events heard', () => listener.onEvents(events));
+      this.parts.scheduler.after(1, to, 'events heard', () => listener.onEvents(events, logged));
     }
   }
 

@@ -58,7 +58,7 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
     metrics,
     clock: systemClock,
     tracing: noopTracing,
-    publisher: { publishEvents: (runId, events) => bus.publishEvents(process, runId, events) },
+    publisher: { publishEvents: (runId, events, logged) => bus.publishEvents(process, runId, events, logged) },
     ...(subagents === undefined ? {} : { afterCancel: subagents.endTasks }),
     agent: ({ host, run, head, position }) =>
       runAgent({
@@ -73,7 +73,7 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
         state: head.state,
         step: head.metadata?.step ?? 0,
       }),
-    clocks: { leaseMs: LEASE_MS, renewMs: RENEW_MS },
+    clocks: { leaseMs: LEASE_MS, renewMs: RENEW_MS, eventWindowMs: 100 },
   });
   bus.onCancel(process, (runId) => registry.nudge(runId));
   const wakes = world.wakes.of(process);

@@ -148,7 +148,7 @@ function executorOf(
     metrics,
     clock: systemClock,
     tracing: noopTracing,
-    publisher: { publishEvents: (runId, events) => world.bus.publishEvents(process, runId, events) },
+    publisher: { publishEvents: (runId, events, logged) => world.bus.publishEvents(process, runId, events, logged) },
     agent: ({ host, run, claimed, head, position }) =>
       runAgent({
         chain,
@@ -163,7 +163,7 @@ function executorOf(
         step: head.metadata?.step ?? 0,
         turnsTaken: claimed.run.llm_call_count,
       }).finally(() => sandbox.release(run)),
-    clocks: { leaseMs: LEASE_MS, renewMs: RENEW_MS },
+    clocks: { leaseMs: LEASE_MS, renewMs: RENEW_MS, eventWindowMs: 100 },
   });
 }
 

@@ -165,7 +165,9 @@ export class RunsService {
   }
 
   private publishEnds(ended: readonly EndedRun[]): void {
-    for (const { runId, appended } of ended) this.bus.publishEvents(runId, appended);
+    for (const { runId, appended } of ended) {
+      this.bus.publishEvents(runId, appended, appended.at(-1)?.seq ?? 0);
+    }
   }
 
   /**

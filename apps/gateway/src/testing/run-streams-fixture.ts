@@ -146,7 +146,8 @@ export function useRunStreams(receive: (fixture: RunStreamsFixture) => void): vo
     const bus = connectBus({ url: servers.nats.url, name: 'runner', logger: silentLogger, streams: [] });
     servers.closeAtEnd(() => bus.close());
     await bus.waitUntilConnected();
-    const publish = (runId: string, events: readonly NumberedEvent[]): void => bus.publishEvents(runId, events);
+    const publish = (runId: string, events: readonly NumberedEvent[]): void =>
+      bus.publishEvents(runId, events, events.at(-1)?.seq ?? 0);
     receive(new RunStreamsFixture(gateways, redis, redisRunStore(redis), publish));
   }, 30_000);
 }

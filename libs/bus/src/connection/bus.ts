@@ -120,8 +120,11 @@ export interface RunEventListener {
   /**
    * Receives events in the order of one publisher. Events that were also read from the log may be repeated: compare
    * `seq`.
+   *
+   * @param events none when only the log has news
+   * @param logged number up to which the log has events, as far as the publisher knew
    */
-  onEvents(events: readonly NumberedEvent[]): void;
+  onEvents(events: readonly NumberedEvent[], logged: number): void;
   /**
    * Reports that events may have been missed (reconnect, or a batch that is too big for the bus): the log must be read
    * from the last `seq`.
@@ -131,10 +134,12 @@ export interface RunEventListener {
 
 export interface RunEvents {
   /**
-   * Publishes newly appended events to live watchers. Never throws and never waits, because the log is the source of
-   * truth. What is too big for the bus, or published while NATS is away, reaches watchers later as `onGap`.
+   * Publishes events to live watchers. Never throws and never waits, because the log is the source of truth. What is too
+   * big for the bus, or published while NATS is away, reaches watchers later, when they read the log.
+   *
+   * @param logged number of the newest event in the log; events above it are not appended yet
    */
-  publishEvents(runId: string, appended: readonly NumberedEvent[]): void;
+  publishEvents(runId: string, events: readonly NumberedEvent[], logged: number): void;
   /**
    * Subscribes to a run's events; listeners of one run share a subscription. Resolves when the server knows of it, so
    * that a read of the log afterwards leaves no hole. While NATS is away it resolves as well, and `onGap` is called on

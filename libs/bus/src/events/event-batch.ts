@@ -5,30 +5,40 @@ const decoder = new TextDecoder();
 
 const kinds: ReadonlySet<string> = new Set(RunEvent.options.map((option) => option.shape.kind.value));
 
-/** A batch without events. It says that the log has events up to `seq`, which readers must read there. */
+/** A batch without events. It says that the log has events up to `seq`; readers that lack some read them there. */
 export const encodeMarker = (seq: number): Uint8Array => encoder.encode(JSON.stringify({ first: seq, events: [] }));
+
+/** Events to publish. */
+export interface Publication {
+  readonly events: readonly NumberedEvent[];
+  /** Number of the newest event in the log. */
+  readonly logged: number;
+}
 
 /**
  * Splits events into batches to publish, each of at most `maxBytes`; an event that exceeds this alone becomes a marker.
- * A hole in the numbers begins a new batch.
+ * A hole in the numbers begins a new batch. Without events, the result is a marker.
  */
-export function encodeBatches(appended: readonly NumberedEvent[], maxBytes: number): Uint8Array[] {
+export function encodeBatches({ events, logged }: Publication, maxBytes: number): Uint8Array[] {
+  const last = events.at(-1);
+  if (last === undefined) return [encodeMarker(logged)];
+  const ahead = last.seq > logged ? `,"logged":${logged}` : '';
   const batches: Uint8Array[] = [];
   let first = 0;
   let parts: string[] = [];
   let bytes = 0;
   const flush = (): void => {
-    if (parts.length > 0) batches.push(encoder.encode(`{"first":${first},"events":[${parts.join(',')}]}`));
+    if (parts.length > 0) batches.push(encoder.encode(`{"first":${first}${ahead},"events":[${parts.join(',')}]}`));
     parts = [];
     bytes = 0;
   };
-  for (const { seq, event } of appended) {
+  for (const { seq, event } of events) {
     const text = JSON.stringify(event);
     const size = Buffer.byteLength(text) + 1;
-    const envelope = 48;
+    const envelope = 80;
     if (seq !== first + parts.length || bytes + size + envelope > maxBytes) flush();
     if (size + envelope > maxBytes) {
-      batches.push(encodeMarker(seq));
+      if (seq <= logged) batches.push(encodeMarker(seq));
       continue;
     }
     if (parts.length === 0) first = seq;
@@ -39,16 +49,13 @@ export function encodeBatches(appended: readonly NumberedEvent[], maxBytes: numb
   return batches;
 }
 
-/**
- * Parses the events of a message; undefined when the log must be read instead, because it is a marker or cannot be
- * parsed.
- */
-export function decodeBatch(data: Uint8Array): readonly NumberedEvent[] | undefined {
+/** Parses a message; undefined when it cannot be parsed, so that the log must be read. */
+export function decodeBatch(data: Uint8Array): Publication | undefined {
   const batch = EventBatch.safeParse(jsonOrUndefined(data));
-  if (!batch.success || batch.data.events.length === 0) return undefined;
-  const { first, events } = batch.data;
+  if (!batch.success) return undefined;
+  const { first, events, logged = first + Math.max(0, events.length - 1) } = batch.data;
   if (!events.every(isRunEvent)) return undefined;
-  return events.map((event, index) => ({ seq: first + index, event }));
+  return { events: events.map((event, index) => ({ seq: first + index, event })), logged };
 }
 
 /** Only the kind is checked: the publisher's types guarantee the rest, and this runs once per token. */

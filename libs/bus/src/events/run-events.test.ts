@@ -18,12 +18,13 @@ describe('event batches', () => {
         fc.string({ unit: 'grapheme', maxLength: 3 }),
         (sizes, limit, filler) => {
           const events = sizes.map((size, index) => custom(index + 5, filler.repeat(size)));
-          const batches = encodeBatches(events, limit);
-          const read = batches.flatMap((batch) => decodeBatch(batch) ?? []);
-          const fits = ({ event }: NumberedEvent): boolean => Buffer.byteLength(JSON.stringify(event)) + 49 <= limit;
+          const batches = encodeBatches({ events, logged: 1_000 }, limit);
+          const read = batches.flatMap((batch) => decodeBatch(batch)?.events ?? []);
+          const fits = ({ event }: NumberedEvent): boolean => Buffer.byteLength(JSON.stringify(event)) + 81 <= limit;
           expect(batches.every(({ length }) => length <= limit)).toBe(true);
           expect(read).toEqual(events.filter(fits));
-          expect(batches.filter((batch) => decodeBatch(batch) === undefined)).toHaveLength(events.length - read.length);
+          const markers = batches.filter((batch) => decodeBatch(batch)?.events.length === 0);
+          expect(markers).toHaveLength(events.length === 0 ? 1 : events.length - read.length);
         },
       ),
     );
@@ -31,7 +32,8 @@ describe('event batches', () => {
 
   test('a hole in the numbers never shifts the events behind it', () => {
     const events = [custom(1, 'a'), custom(2, 'b'), custom(7, 'c')];
-    expect(encodeBatches(events, 10_000).flatMap((batch) => decodeBatch(batch) ?? [])).toEqual(events);
+    const batches = encodeBatches({ events, logged: 7 }, 10_000);
+    expect(batches.flatMap((batch) => decodeBatch(batch)?.events ?? [])).toEqual(events);
   });
 
   test.each([
@@ -57,9 +59,12 @@ describe('run events', () => {
   };
 
   const watch = async (bus: Bus, runId: string) => {
-    const seen = { seqs: [] as number[], gaps: 0 };
+    const seen = { seqs: [] as number[], logged: [] as number[], markers: [] as number[], gaps: 0 };
     const leave = await bus.subscribeEvents(runId, {
-      onEvents: (events) => void seen.seqs.push(...events.map(({ seq }) => seq)),
+      onEvents: (events, logged) => {
+        seen.seqs.push(...events.map(({ seq }) => seq));
+        (events.length === 0 ? seen.markers : seen.logged).push(logged);
+      },
       onGap: () => void (seen.gaps += 1),
     });
     return { seen, leave };
@@ -77,10 +82,21 @@ describe('run events', () => {
   test('a confirmed subscription hears everything published after it, and only its run', async () => {
     const [runner, gateway] = [await start(), await start()];
     const { seen } = await watch(gateway, 'run-1');
-    runner.publishEvents('run-2', [custom(1, 'other')]);
-    for (let seq = 1; seq <= 200; seq += 1) runner.publishEvents('run-1', [custom(seq, 'x')]);
+    runner.publishEvents('run-2', [custom(1, 'other')], 1);
+    for (let seq = 1; seq <= 200; seq += 1) runner.publishEvents('run-1', [custom(seq, 'x')], seq);
     await waitFor(() => seen.seqs.length === 200, { what: 'all events' });
-    expect(seen).toEqual({ seqs: Array.from({ length: 200 }, (_, index) => index + 1), gaps: 0 });
+    const all = Array.from({ length: 200 }, (_, index) => index + 1);
+    expect(seen).toEqual({ seqs: all, logged: all, markers: [], gaps: 0 });
+  });
+
+  test('events that are not in the log yet say up to which number it has events, and later that it has them', async () => {
+    const [runner, gateway] = [await start(), await start()];
+    const { seen } = await watch(gateway, 'run-1');
+    runner.publishEvents('run-1', [custom(4, 'x'), custom(5, 'x')], 3);
+    runner.publishEvents('run-1', [custom(6, 'x'.repeat(70_000))], 3);
+    runner.publishEvents('run-1', [], 6);
+    await waitFor(() => seen.markers.length === 1, { what: 'the announcement' });
+    expect(seen).toEqual({ seqs: [4, 5], logged: [3], markers: [6], gaps: 0 });
   });
 
   test('listeners of a run share one subscription, which ends with the last of them', async () => {
@@ -93,7 +109,7 @@ describe('run events', () => {
     const [first, second] = [await watch(gateway, 'run-1'), await watch(gateway, 'run-1')];
     first.leave();
     first.leave();
-    runner.publishEvents('run-1', [custom(1, 'x')]);
+    runner.publishEvents('run-1', [custom(1, 'x')], 1);
     await waitFor(() => second.seen.seqs.length === 1, { what: 'the event' });
     expect(first.seen.seqs).toEqual([]);
     expect(await subscriptions()).toMatchObject({ code: 'deadline' });
@@ -102,16 +118,17 @@ describe('run events', () => {
     expect(await subscriptions()).toMatchObject({ code: 'unavailable' });
   });
 
-  test('a batch over the limit of the server arrives in pieces, one event over it as a gap', async () => {
+  test('a batch over the limit of the server arrives in pieces, of one event over it the number alone', async () => {
     const [runner, gateway] = [await start(), await start()];
     const { seen } = await watch(gateway, 'run-1');
     runner.publishEvents(
       'run-1',
       [1, 2, 3].map((seq) => custom(seq, 'x'.repeat(30_000))),
+      3,
     );
-    runner.publishEvents('run-1', [custom(4, 'x'.repeat(70_000)), custom(5, 'x')]);
+    runner.publishEvents('run-1', [custom(4, 'x'.repeat(70_000)), custom(5, 'x')], 5);
     await waitFor(() => seen.seqs.length === 4, { what: 'what fits' });
-    expect(seen).toEqual({ seqs: [1, 2, 3, 5], gaps: 1 });
+    expect(seen).toEqual({ seqs: [1, 2, 3, 5], logged: [2, 3, 5], markers: [4], gaps: 0 });
     expect(runner.connected).toBe(true);
   });
 
@@ -120,17 +137,17 @@ describe('run events', () => {
     const { seen } = await watch(gateway, 'run-1');
     await nats.kill9();
     await waitFor(() => !runner.connected && !gateway.connected, { what: 'the loss' });
-    expect(() => runner.publishEvents('run-1', [custom(1, 'lost')])).not.toThrow();
+    expect(() => runner.publishEvents('run-1', [custom(1, 'lost')], 1)).not.toThrow();
     const late = await watch(gateway, 'run-2');
     await nats.restart();
     await waitFor(() => seen.gaps > 0 && late.seen.gaps > 0, { what: 'both gaps' });
     await waitFor(() => runner.connected, { what: 'the runner' });
-    runner.publishEvents('run-1', [custom(2, 'x')]);
-    runner.publishEvents('run-2', [custom(1, 'x')]);
+    runner.publishEvents('run-1', [custom(2, 'x')], 2);
+    runner.publishEvents('run-2', [custom(1, 'x')], 1);
     await waitFor(() => seen.seqs.length === 1 && late.seen.seqs.length === 1, { what: 'live events' });
   });
 
-  test('what a runner alone missed to send reaches a gateway, that was connected all the time, as a gap', async () => {
+  test('what a runner alone missed to send is announced to a gateway that was connected all the time', async () => {
     const proxy = await startProxy({ target: nats.port });
     const gateway = await start();
     const runner = connectBus({ url: proxy.url('nats'), name: 'runner', logger: silentLogger, streams: [] });
@@ -140,9 +157,10 @@ describe('run events', () => {
     proxy.refuse();
     proxy.cut();
     await waitFor(() => !runner.connected, { what: 'the loss' });
-    runner.publishEvents('run-1', [custom(1, 'lost')]);
+    runner.publishEvents('run-1', [custom(1, 'lost')], 1);
     proxy.accept();
-    await waitFor(() => seen.gaps === 1, { what: 'the gap' });
+    await waitFor(() => seen.markers.length === 1, { what: 'the announcement' });
+    expect(seen).toMatchObject({ seqs: [], markers: [1], gaps: 0 });
     await proxy.stop();
   });
 

@@ -50,10 +50,10 @@ export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
 function watch({ link, confirm }: Wire, runId: string): WatchedRun {
   const listeners = new Set<RunEventListener>();
   const unsubscribe = link.subscribe(runEventsSubject(runId), ({ data }) => {
-    const events = decodeBatch(data);
+    const batch = decodeBatch(data);
     for (const listener of [...listeners]) {
-      if (events === undefined) listener.onGap();
-      else listener.onEvents(events);
+      if (batch === undefined) listener.onGap();
+      else listener.onEvents(batch.events, batch.logged);
     }
   });
   return { listeners, unsubscribe, confirmed: confirm() };
@@ -123,11 +123,11 @@ function eventPublisher(link: NatsLink, logger: Logger): RunEvents['publishEvent
   link.onUp(() => {
     for (const [runId, seq] of recent) send(runId, () => [encodeMarker(seq)]);
   });
-  return (runId: string, appended: readonly NumberedEvent[]) => {
-    const last = appended.at(-1);
-    if (last === undefined) return;
-    remember(runId, last.seq);
+  return (runId: string, events: readonly NumberedEvent[], logged: number) => {
+    if (logged === 0) return;
+    remember(runId, logged);
     if (!link.connected) return;
-    sendSoon(runId, () => encodeBatches(appended, (link.connection.info?.max_payload ?? 1_048_576) - ENVELOPE_BYTES));
+    const maxBytes = (): number => (link.connection.info?.max_payload ?? 1_048_576) - ENVELOPE_BYTES;
+    sendSoon(runId, () => encodeBatches({ events, logged }, maxBytes()));
   };
 }

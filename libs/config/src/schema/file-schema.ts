@@ -29,6 +29,9 @@ export const ClocksFile = z
       'How often a sandbox-manager renews its lease; at most a third of manager_lease_ms',
     ),
     manager_check_ms: ms(2_000).describe("How often a waiting runner checks the manager's lease"),
+    event_window_ms: integer(100, 0, 10_000).describe(
+      'Time between two writes of streamed text to the event log of a run; clients get it at once. 0: written first',
+    ),
     heartbeat_ms: ms(5_000).describe('Comment line on a silent event stream'),
     events_ttl_ms: ms(3_600_000, 604_800_000).describe("How long a run's events and kwargs are stored after its end"),
     idempotency_ttl_ms: ms(86_400_000, 604_800_000).describe('How long an Idempotency-Key is remembered'),

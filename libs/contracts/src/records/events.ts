@@ -88,13 +88,21 @@ export const RunEvent = z.discriminatedUnion('kind', [
 export type RunEvent = z.infer<typeof RunEvent>;
 export type RunEventOf<Kind extends RunEvent['kind']> = Extract<RunEvent, { kind: Kind }>;
 
-/** An event with its number in the run's log; numbers start at 1 and increase by one. */
+/** An event with its number in the run's log; numbers start at 1 and increase by one, except where `follows` is there. */
 export interface NumberedEvent {
   readonly seq: number;
   readonly event: RunEvent;
+  /** The number before this one, when those between were left out after a takeover; read from the log only. */
+  readonly follows?: number;
 }
 
 /**
- * The message that a runner publishes on `run.<run_id>.event` after the append: the same events with the same numbers.
+ * The message that a runner publishes on `run.<run_id>.event`: events with the numbers that they have in the log. `logged`
+ * is the number of the newest event in the log if these are not all in it yet. Without events, the log has events up to
+ * `first`.
  */
-export const EventBatch = z.object({ first: z.number().int().min(1), events: z.array(z.unknown()) });
+export const EventBatch = z.object({
+  first: z.number().int().min(1),
+  events: z.array(z.unknown()),
+  logged: z.number().int().min(0).optional(),
+});

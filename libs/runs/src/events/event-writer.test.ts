@@ -40,24 +40,47 @@ class HeldLog {
     return numbered;
   }
 
+  hold(): void {
+    this.holding = true;
+  }
+
   release(): void {
     this.holding = false;
     for (const resolve of this.waiting.splice(0)) resolve();
   }
 }
 
-function writerOn(log: HeldLog, retry: WriteRetry = (write) => write()) {
+interface Settings {
+  readonly retry?: WriteRetry;
+  readonly windowMs?: number;
+}
+
+const open: EventWriter[] = [];
+afterEach(() => {
+  for (const writer of open.splice(0)) writer.close();
+});
+
+function writerOn(log: HeldLog, { retry = (write) => write(), windowMs = 0 }: Settings = {}) {
   const published: NumberedEvent[] = [];
   const failures: unknown[] = [];
+  /** The number up to which the log had events, of each publication. */
+  const logged: number[] = [];
+  const clock = { nowMs: 0, monotonicMs: () => clock.nowMs };
   const publisher = {
-    publishEvents: (_run: string, events: readonly NumberedEvent[]) => void published.push(...events),
+    publishEvents: (_run: string, events: readonly NumberedEvent[], upTo: number) => {
+      published.push(...events);
+      logged.push(upTo);
+    },
   };
   const writer = new EventWriter(log, lease, publisher, {
     onFailure: (error) => void failures.push(error),
     lastSeq: 0,
     retry,
+    windowMs,
+    clock,
   });
-  return { writer, published, failures };
+  open.push(writer);
+  return { writer, published, logged, failures, clock };
 }
 
 const settled = async (): Promise<void> => {
@@ -177,6 +200,127 @@ describe(EventWriter, () => {
     expect(published.map((entry) => entry.event)).toEqual([custom(1), custom(2), custom(3), custom(100)]);
   });
 
+  describe('with a window', () => {
+    const texts = (events: readonly NumberedEvent[]) =>
+      events.map(({ seq, event }) => `${seq} ${event.kind === 'message.delta' ? event.content : event.kind}`);
+
+    /** A writer whose log has the first piece of a message. */
+    async function openMessage(settings: Settings = {}) {
+      const log = new HeldLog(false);
+      const parts = writerOn(log, { windowMs: 60_000, ...settings });
+      await parts.writer.emit(delta('a'));
+      await settled();
+      expect(texts(parts.published)).toEqual(['1 a']);
+      return { log, ...parts };
+    }
+
+    test('W2 the first piece of a message is appended first, the rest is published at once and appended once', async () => {
+      const { log, writer, published, logged, clock } = await openMessage();
+      for (const piece of ['b', 'c']) {
+        await writer.emit(delta(piece));
+        await settled();
+      }
+      expect(texts(published)).toEqual(['1 a', '2 b', '3 c']);
+      expect(log.calls).toHaveLength(1);
+
+      clock.nowMs = 60_000;
+      await writer.emit(delta('d'));
+      await settled();
+      expect(log.calls[1]).toEqual({ events: ['b', 'c', 'd'].map((piece) => delta(piece)), options: { after: 1 } });
+      expect(texts(published)).toEqual(['1 a', '2 b', '3 c', '4 d']);
+      expect(logged).toEqual([1, 1, 1, 1, 4]);
+    });
+
+    test('W2 the window ends by itself', async () => {
+      const { log, writer, clock } = await openMessage({ windowMs: 20 });
+      await writer.emit(delta('b'));
+      await settled();
+      expect(log.appended).toHaveLength(1);
+      clock.nowMs = 20;
+      await waitFor(() => log.appended.length === 2, { what: 'the append' });
+    });
+
+    test('W3 what is no piece of the open message waits for its append, with all that follows', async () => {
+      const { log, writer, published } = await openMessage();
+      await writer.emit(delta('b'));
+      await settled();
+      log.hold();
+      for (const event of [custom(1), delta('c')]) await writer.emit(event);
+      await settled();
+      await writer.emit(delta('d'));
+      await settled();
+      expect(texts(published)).toEqual(['1 a', '2 b']);
+
+      log.release();
+      await settled();
+      expect(texts(published)).toEqual(['1 a', '2 b', '3 custom', '4 c', '5 d']);
+    });
+
+    test('W3 pieces are published while earlier ones are being appended', async () => {
+      const { log, writer, published, clock } = await openMessage();
+      log.hold();
+      clock.nowMs = 60_000;
+      for (const piece of ['b', 'c']) {
+        await writer.emit(delta(piece));
+        await settled();
+      }
+      expect(texts(published)).toEqual(['1 a', '2 b', '3 c']);
+      log.release();
+      await writer.waitForAppends();
+      expect(texts(log.appended)).toEqual(['1 a', '2 b', '3 c']);
+      expect(published).toHaveLength(3);
+    });
+
+    test('a full queue does not wait for the window', async () => {
+      const { log, writer } = await openMessage();
+      for (let turn = 0; turn < 128; turn += 1) {
+        await writer.emit(delta('x'));
+        await nextTurnOfLoop();
+      }
+      await settled();
+      expect(log.appended).toHaveLength(129);
+    });
+
+    test('the window grows with the time that appends take', async () => {
+      const { log, writer, clock } = await openMessage({ windowMs: 100 });
+      log.hold();
+      clock.nowMs = 100;
+      await writer.emit(delta('b'));
+      await settled();
+      clock.nowMs = 300;
+      log.release();
+      await settled();
+
+      clock.nowMs = 100 + 399;
+      await writer.emit(delta('c'));
+      await settled();
+      expect(log.calls).toHaveLength(2);
+      clock.nowMs = 100 + 400;
+      await writer.emit(delta('d'));
+      await settled();
+      expect(log.calls).toHaveLength(3);
+    });
+
+    test('W4b an end without what was published says up to which number that was', async () => {
+      const { log, writer } = await openMessage();
+      await writer.emit(delta('b'));
+      await settled();
+      await expect(writer.commit(() => Promise.reject(new TooLargeError('too large')))).rejects.toThrow('too large');
+
+      const shown = await writer.end(async (queued, shown) => await Promise.resolve({ appended: [], queued, shown }));
+      expect(shown).toMatchObject({ queued: [], shown: { last: 2, incomplete: true } });
+      expect(log.calls).toHaveLength(1);
+    });
+
+    test('W5 a commit publishes nothing twice', async () => {
+      const { log, writer, published } = await openMessage();
+      await writer.emit(delta('b'));
+      await settled();
+      await writer.commit(async (queued) => ({ appended: log.number([...queued, custom(100)]) }));
+      expect(texts(published)).toEqual(['1 a', '2 b', '3 custom']);
+    });
+  });
+
   test('the log is told which message is open, once, and of ids that were given up', async () => {
     const log = new HeldLog(false);
     const { writer } = writerOn(log);
@@ -230,7 +374,7 @@ describe(retryWrites, () => {
       pauses += 1;
       if (pauses === 3) log.failure = undefined;
     });
-    const { writer, failures } = writerOn(log, retry);
+    const { writer, failures } = writerOn(log, { retry });
 
     await writer.emit(custom(1));
     await waitFor(() => log.appended.length > 0, { what: 'the append' });

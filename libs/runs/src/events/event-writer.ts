@@ -1,10 +1,13 @@
-import type { NumberedEvent, RunEvent } from '@caribou/contracts';
-import type { RunLease, RunStore } from '@caribou/state';
+import { type NumberedEvent, omitUndefined, type RunEvent } from '@caribou/contracts';
+import type { Clock } from '@caribou/core';
+import type { RunLease, RunStore, ShownEvents } from '@caribou/state';
 import { coalesce } from './coalesce.js';
+import { FlushWindow } from './flush-window.js';
 
-/** Receives events after they are appended. A lost publication only delays watchers, so it never throws. */
+/** Receives the events of runs. A lost publication only delays watchers, so it never throws. */
 export interface EventPublisher {
-  publishEvents(runId: string, events: readonly NumberedEvent[]): void;
+  /** @param logged number of the newest event in the log; events above it will be appended later */
+  publishEvents(runId: string, events: readonly NumberedEvent[], logged: number): void;
 }
 
 interface Appended {
@@ -17,6 +20,9 @@ export interface WriterOptions {
   /** Number of the newest event in the run's log. */
   readonly lastSeq: number;
   readonly retry: WriteRetry;
+  /** Milliseconds between two appends of streamed text; 0: each append follows the one before. */
+  readonly windowMs: number;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
 }
 
 /** Performs a write, and retries it where that may help. */
@@ -24,29 +30,44 @@ export type WriteRetry = <Result>(write: () => Promise<Result>) => Promise<Resul
 
 /** Maximum number of events in the queue before `emit` makes its caller wait. */
 const MAX_QUEUED = 256;
+/** Number of events in the queue that are appended without waiting for the window. */
+const FULL_QUEUE = 128;
+/** Events are published at most this far ahead of the log; below MAX_AHEAD of the store (events.lua). */
+const MAX_SHOWN_AHEAD = 500;
 
 /**
- * Appends a run's events to its log. Stages of an event: queued → in flight → appended → published.
+ * Appends a run's events to its log. Stages of an event: arrived → queued → in flight → appended; it is published once,
+ * after the append or, for streamed text, before.
  *
- * W1 Events are appended in the order of `emit`, one append at a time; events that queue up meanwhile are coalesced.
- * W2 An idle writer appends at the end of the event loop's turn, so that the events of one piece of a model's answer
- *    are one append; a busy one makes callers wait above the maximum.
- * W3 Only appended events are published, with the log's numbers.
+ * W1 Events are appended in the order of `emit`, one append at a time; those of one turn of the event loop are coalesced.
+ * W2 The first piece of a message and everything that is not streamed text is appended at once. Further pieces are
+ *    published at once and appended once per window. A full queue makes callers wait.
+ * W3 An event is published under the number that it gets in the log. What is published before the append continues a
+ *    message of which the log knows: after a crash, the next attempt drops that message, and the store never gives these
+ *    numbers to other events.
  * W3b A write whose outcome is unknown is repeated with the number that it follows, so that it takes effect once.
  * W4 After a failed append the writer is closed: `emit` and `commit` reject with that failure.
  * W4b A run can still be ended after a failed append: `end` discards the queue and writes the ending alone.
  * W5 A commit includes the queue in its own script; until it is done nothing else is appended.
  */
 export class EventWriter {
+  private arrived: RunEvent[] = [];
   private queue: RunEvent[] = [];
   private inFlight: Promise<void> | undefined;
+  private eventsInFlight = 0;
   private due: NodeJS.Immediate | undefined;
+  private flushTimer: NodeJS.Timeout | undefined;
   private held = false;
   private lastSeq: number;
+  private shownSeq: number;
   private failure: { readonly cause: unknown } | undefined;
+  /** A write with events that were published has failed: nothing but the run's end is written from now on. */
+  private isIncomplete = false;
   private openMessageId: string | null = null;
-  private toldOpenMessageId: string | null = null;
+  /** The open message as the log knows it. */
+  private loggedMessageId: string | null = null;
   private roomWaiters: (() => void)[] = [];
+  private readonly window: FlushWindow;
 
   constructor(
     private readonly store: Pick<RunStore, 'append'>,
@@ -55,14 +76,16 @@ export class EventWriter {
     private readonly options: WriterOptions,
   ) {
     this.lastSeq = options.lastSeq;
+    this.shownSeq = options.lastSeq;
+    this.window = new FlushWindow(options.windowMs, options.clock);
   }
 
   /** Queues an event; resolves once the queue has space (W2). @throws the failure of an earlier append (W4) */
   async emit(event: RunEvent): Promise<void> {
     this.assertOpen();
-    this.queue.push(event);
-    this.pumpSoon();
-    while (this.failure === undefined && this.queue.length >= MAX_QUEUED) {
+    this.arrived.push(event);
+    this.due ??= setImmediate(() => this.handleArrived());
+    while (this.canWrite && this.queue.length + this.arrived.length >= MAX_QUEUED) {
       await new Promise<void>((resolve) => this.roomWaiters.push(resolve));
     }
     this.assertOpen();
@@ -73,31 +96,46 @@ export class EventWriter {
    * script closes the open message.
    */
   commit<Result extends Appended>(
-    write: (queued: readonly RunEvent[], after: number) => Promise<Result>,
+    write: (queued: readonly RunEvent[], after: number, shown: ShownEvents) => Promise<Result>,
   ): Promise<Result> {
     return this.alone(async () => {
       this.assertOpen();
-      const queued = coalesce(this.queue);
-      this.queue = [];
-      return this.options.retry(() => write(queued, this.lastSeq));
+      const queued = this.takeQueue();
+      const shown = { last: this.shownSeq, incomplete: false };
+      return this.options.retry(() => write(queued, this.lastSeq, shown));
     });
   }
 
   /** Resolves when all earlier events are appended, so that the log is complete, or when an append has failed. */
   async waitForAppends(): Promise<void> {
-    while (this.failure === undefined && (this.held || this.inFlight !== undefined || this.queue.length > 0)) {
-      this.pump();
+    while (this.canWrite && (this.held || this.inFlight !== undefined || this.queue.length + this.arrived.length > 0)) {
+      this.queue = this.takeQueue();
+      this.pump('now');
       await new Promise<void>((resolve) => this.roomWaiters.push(resolve));
     }
   }
 
   /** Like `commit`, for the script that ends the run; also works after a failed append, without the queue (W4b). */
-  end<Result extends Appended>(write: (queued: readonly RunEvent[]) => Promise<Result>): Promise<Result> {
+  end<Result extends Appended>(
+    write: (queued: readonly RunEvent[], shown: ShownEvents) => Promise<Result>,
+  ): Promise<Result> {
     return this.alone(async () => {
-      const queued = this.failure === undefined ? coalesce(this.queue) : [];
-      this.queue = [];
-      return this.options.retry(() => write(queued));
+      const incomplete = !this.canWrite;
+      const queued = incomplete ? [] : this.takeQueue();
+      return this.options.retry(() => write(queued, { last: this.shownSeq, incomplete }));
     });
+  }
+
+  /** Stops a writer whose run ended here; what is queued is discarded. */
+  close(): void {
+    clearImmediate(this.due);
+    clearTimeout(this.flushTimer);
+    this.arrived = [];
+    this.queue = [];
+  }
+
+  private get canWrite(): boolean {
+    return this.failure === undefined && !this.isIncomplete;
   }
 
   private async alone<Result extends Appended>(write: () => Promise<Result>): Promise<Result> {
@@ -106,9 +144,12 @@ export class EventWriter {
       await this.inFlight;
       const result = await write();
       this.openMessageId = null;
-      this.toldOpenMessageId = null;
-      this.publish(result.appended);
+      this.loggedMessageId = null;
+      this.publishAppended(result.appended);
       return result;
+    } catch (error) {
+      this.isIncomplete ||= this.shownSeq > this.lastSeq;
+      throw error;
     } finally {
       this.held = false;
       this.wakeWaiters();
@@ -116,22 +157,59 @@ export class EventWriter {
     }
   }
 
-  private publish(appended: readonly NumberedEvent[]): void {
-    this.lastSeq = appended.at(-1)?.seq ?? this.lastSeq;
-    if (appended.length > 0) this.publisher.publishEvents(this.lease.runId, appended);
-  }
-
-  private pumpSoon(): void {
-    this.due ??= setImmediate(() => {
-      this.due = undefined;
-      this.pump();
-    });
-  }
-
-  private pump(): void {
-    if (this.held || this.inFlight !== undefined || this.queue.length === 0 || this.failure !== undefined) return;
-    const batch = coalesce(this.queue);
+  private takeQueue(): RunEvent[] {
+    const taken = [...this.queue, ...coalesce(this.arrived)];
     this.queue = [];
+    this.arrived = [];
+    return taken;
+  }
+
+  private handleArrived(): void {
+    this.due = undefined;
+    this.queue = this.takeQueue();
+    this.showStreamedText();
+    this.pump();
+  }
+
+  /** Publishes queued pieces of the message that the log knows to be open, up to the first other event (W3). */
+  private showStreamedText(): void {
+    const from = this.shownSeq - this.lastSeq - this.eventsInFlight;
+    if (this.window.isOpenAlways || this.held || !this.canWrite || from < 0) return;
+    const shown: NumberedEvent[] = [];
+    for (const event of this.queue.slice(from)) {
+      const seq = this.shownSeq + shown.length + 1;
+      const isOpen = event.kind === 'message.delta' && event.message_id === this.loggedMessageId;
+      if (!isOpen || seq > this.lastSeq + MAX_SHOWN_AHEAD) break;
+      shown.push({ seq, event });
+    }
+    if (shown.length === 0) return;
+    this.shownSeq += shown.length;
+    this.publisher.publishEvents(this.lease.runId, shown, this.lastSeq);
+  }
+
+  /** Publishes what was appended, without what was published before. */
+  private publishAppended(appended: readonly NumberedEvent[]): void {
+    const last = appended.at(-1);
+    if (last === undefined) return;
+    const fresh = appended.filter(({ seq }) => seq > this.shownSeq);
+    this.lastSeq = last.seq;
+    this.shownSeq = Math.max(this.shownSeq, last.seq);
+    this.publisher.publishEvents(this.lease.runId, fresh, last.seq);
+  }
+
+  private pump(when: 'in its window' | 'now' = 'in its window'): void {
+    if (this.held || this.inFlight !== undefined || this.queue.length === 0 || !this.canWrite) return;
+    const waitMs = when === 'now' || this.hasUrgent() ? 0 : this.window.waitMs;
+    if (waitMs > 0) {
+      this.flushTimer ??= setTimeout(() => {
+        this.flushTimer = undefined;
+        this.pump();
+      }, waitMs);
+      return;
+    }
+    const batch = this.queue;
+    this.queue = [];
+    this.eventsInFlight = batch.length;
     this.inFlight = this.append(batch)
       .catch((error: unknown) => this.fail(error))
       .finally(() => {
@@ -139,6 +217,11 @@ export class EventWriter {
         this.wakeWaiters();
         this.pump();
       });
+  }
+
+  /** Whether the queue has events that nobody was shown, or is long. */
+  private hasUrgent(): boolean {
+    return this.shownSeq < this.lastSeq + this.queue.length || this.queue.length >= FULL_QUEUE;
   }
 
   private async append(batch: readonly RunEvent[]): Promise<void> {
@@ -150,19 +233,25 @@ export class EventWriter {
         this.openMessageId = null;
       }
     }
-    const changed = this.openMessageId !== this.toldOpenMessageId;
+    const openMessageId = this.openMessageId === this.loggedMessageId ? undefined : this.openMessageId;
     const options = {
-      ...(changed ? { openMessageId: this.openMessageId } : {}),
-      ...(dropped.length > 0 ? { dropped } : {}),
+      ...omitUndefined({ openMessageId, dropped: dropped.length === 0 ? undefined : dropped }),
       after: this.lastSeq,
     };
-    this.toldOpenMessageId = this.openMessageId;
-    this.publish(await this.options.retry(() => this.store.append(this.lease, batch, options)));
+    this.window.begin();
+    const appended = await this.options.retry(() => this.store.append(this.lease, batch, options));
+    this.window.end();
+    this.loggedMessageId = this.openMessageId;
+    this.eventsInFlight = 0;
+    this.publishAppended(appended);
+    this.showStreamedText();
   }
 
   private fail(error: unknown): void {
     this.failure ??= { cause: error };
+    this.eventsInFlight = 0;
     this.queue = [];
+    this.arrived = [];
     this.options.onFailure(error);
   }
 

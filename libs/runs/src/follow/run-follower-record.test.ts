@@ -72,7 +72,7 @@ describe('RunFollower without a working log or with a run that ends', () => {
     };
     const { follower } = await openFollower(ports, { checkMs: 5 });
 
-    expect(await follower.next()).toEqual({ kind: 'events', events: [{ seq: 1, event: end }] });
+    expect(await follower.next()).toEqual({ kind: 'events', events: [{ seq: 1, event: end }], logged: 1 });
     expect(ports.recordReads).toBe(1);
   });
 

@@ -1,3 +1,5 @@
+import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
+import type { NumberedEvent } from '@caribou/contracts';
 import { RunFollower } from './run-follower.js';
 import { end, numbered, openFollower, range, record, ScriptedPorts, takeSeqs } from '../testing/scripted-ports.js';
 
@@ -99,7 +101,7 @@ describe(RunFollower, () => {
 
       expect(await follower.next()).toEqual({ kind: 'rewound', firstKept: 1, lastSeq: left.length });
       follower.startOver();
-      expect(await follower.next()).toEqual({ kind: 'events', events: left });
+      expect(await follower.next()).toEqual({ kind: 'events', events: left, logged: left.length });
     }
   });
 
@@ -163,5 +165,84 @@ describe(RunFollower, () => {
     expect(await follower.next()).toEqual({ kind: 'trimmed', firstKept: 10, lastSeq: 12 });
     follower.skipTo(10);
     expect(await takeSeqs(follower, 3)).toEqual([10, 11, 12]);
+  });
+
+  describe('of streamed text that is published before it is in the log', () => {
+    const afterTakeover = (seq: number, follows: number): NumberedEvent => ({ ...numbered(seq), follows });
+
+    test('returns it at once, and says up to where the log is', async () => {
+      const ports = new ScriptedPorts();
+      ports.events = range(1, 2);
+      const { follower } = await openFollower(ports);
+      await takeSeqs(follower, 2);
+      const reads = ports.reads;
+
+      ports.receive([numbered(3)], 2);
+      expect(await follower.next()).toEqual({ kind: 'events', events: [numbered(3)], logged: 2 });
+      ports.receive([], 3);
+      ports.receive([numbered(4)], 3);
+      expect(await follower.next()).toEqual({ kind: 'events', events: [numbered(4)], logged: 3 });
+      expect(ports.reads).toBe(reads);
+    });
+
+    test('reads what it missed of it once, when the log has it', async () => {
+      const ports = new ScriptedPorts();
+      ports.events = range(1, 2);
+      const { follower } = await openFollower(ports);
+      await takeSeqs(follower, 2);
+      const reads = ports.reads;
+
+      const next = takeSeqs(follower, 4);
+      for (const seq of [4, 5]) ports.receive([numbered(seq)], 2);
+      await nextTurnOfLoop();
+      expect(ports.reads).toBe(reads);
+      ports.events = range(1, 5);
+      ports.receive([], 5);
+      ports.receive([numbered(6)], 5);
+
+      expect(await next).toEqual([3, 4, 5, 6]);
+    });
+
+    test('passes over the numbers that were left out after a takeover, whatever it had seen of them', async () => {
+      for (const seen of [3, 5]) {
+        const ports = new ScriptedPorts();
+        ports.events = range(1, 3);
+        const { follower } = await openFollower(ports);
+        await takeSeqs(follower, 3);
+        if (seen > 3) {
+          ports.receive(range(4, seen), 3);
+          await takeSeqs(follower, seen - 3);
+        }
+
+        ports.events = [...range(1, 3), afterTakeover(1_004, 3), numbered(1_005)];
+        ports.receive([numbered(1_004)]);
+
+        expect(await takeSeqs(follower, 2)).toEqual([1_004, 1_005]);
+      }
+    });
+
+    test('reports a log that left out events which had been in it', async () => {
+      const ports = new ScriptedPorts();
+      ports.events = range(1, 5);
+      const { follower } = await openFollower(ports);
+      await takeSeqs(follower, 5);
+
+      ports.events = [...range(1, 3), afterTakeover(1_004, 3)];
+      ports.receive([numbered(1_004)]);
+
+      expect(await follower.next()).toEqual({ kind: 'rewound', firstKept: 1, lastSeq: 1_004 });
+    });
+
+    test('a reader that returns beyond the end of the log waits, unless the log had what it knew', async () => {
+      const ports = new ScriptedPorts();
+      ports.events = range(1, 3);
+      const { follower } = await openFollower(ports, { after: 5, logged: 3 });
+      const next = follower.next();
+      ports.receive([numbered(6)], 3);
+      expect(await next).toEqual({ kind: 'events', events: [numbered(6)], logged: 3 });
+
+      const late = await openFollower(ports, { after: 5, logged: 4 });
+      expect(await late.follower.next()).toEqual({ kind: 'rewound', firstKept: 1, lastSeq: 3 });
+    });
   });
 });

@@ -14,6 +14,8 @@ export interface FollowOptions {
   readonly run: RunSummary;
   /** Number of the last event that the reader already has. */
   readonly after: number;
+  /** Number of the newest event that the reader knows to be in the log; default: `after`. */
+  readonly logged?: number;
   /** Milliseconds without events after which the log is read. */
   readonly checkMs: number;
   /** Whether the run may have ended already, so that its record is read without waiting for a silence first. */
@@ -22,7 +24,8 @@ export interface FollowOptions {
 }
 
 export type Followed =
-  | { readonly kind: 'events'; readonly events: readonly NumberedEvent[] }
+  /** `logged`: up to which number the log has events, as far as is known here; those above it follow. */
+  | { readonly kind: 'events'; readonly events: readonly NumberedEvent[]; readonly logged: number }
   /** Events after the cursor were removed; the log begins at `firstKept`. */
   | { readonly kind: 'trimmed'; readonly firstKept: number; readonly lastSeq: number }
   /**
@@ -31,6 +34,8 @@ export type Followed =
   | { readonly kind: 'rewound'; readonly firstKept: number; readonly lastSeq: number }
   /** The run has ended, or its record was deleted, and the log has no `end`: the reader ends by itself. */
   | { readonly kind: 'over'; readonly run: RunRecord | null };
+
+type LogPage = Awaited<ReturnType<RunEventLog['read']>>;
 
 const MAX_WAITING = 512;
 const PAGE = 500;
@@ -41,13 +46,15 @@ const PAGE = 500;
  *
  * E1 Events are returned in the order of `seq`, each once, starting after `after`.
  * E2 The subscription begins before the first read of the log, so that no event is missed between the two.
- * E3 Live batches only save reads of the log: it is read when a batch does not begin with exactly the next number,
- *    after a lost connection, and after every `checkMs` of silence.
+ * E3 Live batches only save reads of the log: it is read when a publisher says that it has events that were not
+ *    received, after a lost connection, and after every `checkMs` of silence. Streamed text may arrive before it is in
+ *    the log; what of it was not received is read once it is.
  * E4 The buffer is bounded: above `MAX_WAITING` events, or while the reader is slow (`pause`), live events are dropped
  *    and read from the log later.
  * E5 An event that is no longer in the log is reported (`trimmed`), never skipped.
- * E6 A log that lost its newest events (a failover, a restored backup) assigns their numbers to other events later. The
- *    follower compares the log with the last event that it returned and reports `rewound` once they differ.
+ * E6 A log that lost its newest events (a failover, a restored backup) may assign their numbers to other events later. The
+ *    follower reports `rewound` once the log lacks events that it had, or differs from the last event that was returned.
+ * E6b Numbers that the log left out after a takeover belong to events that were never in it: they are passed over.
  * E7 An unavailable store delays events and loses none; live events are still returned.
  * E8 When the record is terminal or missing twice in a row, and a read of the log in between found no `end`, the events
  *    end with `over`.
@@ -57,6 +64,10 @@ export class RunFollower {
   /** The event that was returned under the cursor's number, if there was one. */
   private last: NumberedEvent | undefined;
   private waiting: NumberedEvent[] = [];
+  /** Up to which number the log has, or had, events, as far as is known. */
+  private logged: number;
+  /** Up to which number a publisher said that the log has events since it was last read. */
+  private announced = 0;
   private mustRead = true;
   /** Whether to read the run's record when the log has nothing new. */
   private mustCheckRun: boolean;
@@ -70,6 +81,7 @@ export class RunFollower {
     private readonly options: FollowOptions,
   ) {
     this.cursor = options.after;
+    this.logged = options.logged ?? options.after;
     this.mustCheckRun = options.mayBeOver;
     this.wasOver = isTerminal(options.run.status);
   }
@@ -77,7 +89,7 @@ export class RunFollower {
   static async open(ports: FollowPorts, options: FollowOptions): Promise<RunFollower> {
     const follower = new RunFollower(ports, options);
     follower.unsubscribe = await ports.bus.subscribeEvents(options.run.run_id, {
-      onEvents: (events) => follower.receive(events),
+      onEvents: (events, logged) => follower.receive(events, logged),
       onGap: () => follower.readSoon(),
     });
     return follower;
@@ -97,6 +109,7 @@ export class RunFollower {
   /** Reads the log from its first event again, after `rewound`, for a reader that accepts repeated events. */
   startOver(): void {
     this.cursor = 0;
+    this.logged = 0;
     this.last = undefined;
     this.waiting = [];
     this.readSoon();
@@ -123,8 +136,8 @@ export class RunFollower {
     for (;;) {
       this.options.signal.throwIfAborted();
       const events = this.takeReady();
-      if (events.length > 0) return { kind: 'events', events };
-      if (!this.mustRead) {
+      if (events.length > 0) return { kind: 'events', events, logged: this.logged };
+      if (!this.mustRead && this.announced <= this.cursor) {
         await this.waitForNews();
         continue;
       }
@@ -133,7 +146,8 @@ export class RunFollower {
     }
   }
 
-  private receive(events: readonly NumberedEvent[]): void {
+  private receive(events: readonly NumberedEvent[], logged: number): void {
+    this.announced = Math.max(this.announced, logged);
     if (this.paused || this.waiting.length + events.length > MAX_WAITING) {
       this.waiting = [];
       this.mustRead = true;
@@ -148,7 +162,7 @@ export class RunFollower {
     this.wake();
   }
 
-  /** Accepts live events that follow the cursor without a gap; otherwise the log is read. */
+  /** Accepts live events that follow the cursor without a gap; those after a gap wait for what is read from the log. */
   private takeReady(): NumberedEvent[] {
     const ready: NumberedEvent[] = [];
     for (const [index, item] of this.waiting.entries()) {
@@ -159,10 +173,10 @@ export class RunFollower {
       }
       if (item.seq !== this.cursor + 1) {
         this.waiting = this.waiting.slice(index);
-        this.mustRead = true;
         return ready;
       }
       this.cursor = item.seq;
+      this.logged = Math.max(this.logged, Math.min(item.seq, this.announced));
       this.last = item;
       ready.push(item);
     }
@@ -176,24 +190,26 @@ export class RunFollower {
     const { lastSeq } = page;
     const overlapping = page.events[0]?.seq === this.cursor ? page.events[0] : undefined;
     const events = overlapping === undefined ? page.events : page.events.slice(1);
-    if (this.isRewound(lastSeq, overlapping)) return { kind: 'rewound', firstKept: page.firstKept, lastSeq };
-    const first = events[0]?.seq ?? page.firstKept;
-    if (first > this.cursor + 1) return { kind: 'trimmed', firstKept: first, lastSeq };
-    this.mustRead ||= events.length >= PAGE;
-    const last = events.at(-1);
+    if (this.isRewound(page, overlapping)) return { kind: 'rewound', firstKept: page.firstKept, lastSeq };
+    const [first, last] = [events[0], events.at(-1)];
+    const follows = first === undefined ? page.firstKept - 1 : (first.follows ?? first.seq - 1);
+    if (follows > this.cursor) return { kind: 'trimmed', firstKept: follows + 1, lastSeq };
     if (last === undefined) {
       this.dropBeyondHole(lastSeq);
       return undefined;
     }
+    this.mustRead ||= last.seq < lastSeq;
     this.cursor = last.seq;
+    this.logged = Math.max(this.logged, last.seq);
     this.last = last;
-    return { kind: 'events', events };
+    return { kind: 'events', events, logged: this.logged };
   }
 
   /** Reads the log. A request during a read causes another read afterwards, which may find more. */
   private async readPage(range: { readonly after: number; readonly limit: number }) {
     const { user_id: userId, run_id: runId } = this.options.run;
     this.mustRead = false;
+    this.announced = 0;
     try {
       return await this.ports.log.read(userId, runId, range);
     } catch (error) {
@@ -202,21 +218,17 @@ export class RunFollower {
     }
   }
 
-  private isRewound(lastSeq: number, overlapping: NumberedEvent | undefined): boolean {
+  private isRewound({ events, lastSeq }: LogPage, overlapping: NumberedEvent | undefined): boolean {
     if (overlapping !== undefined) return !isDeepStrictEqual(overlapping, this.last);
     // A log without events has expired; the run's record says why.
-    return lastSeq > 0 && lastSeq < this.cursor;
+    return lastSeq > 0 && Math.min(lastSeq, events[0]?.follows ?? lastSeq) < this.logged;
   }
 
-  /**
-   * Drops live events beyond a gap that the log does not fill, as only the log decides. If the log was read before
-   * those events were appended, it is read again.
-   */
+  /** Drops live events beyond a gap that the log should have filled, or did not fill during a whole silence. */
   private dropBeyondHole(lastSeq: number): void {
     const next = this.waiting.find(({ seq }) => seq > this.cursor);
     if (next === undefined || next.seq === this.cursor + 1) return;
-    this.waiting = [];
-    this.mustRead ||= next.seq > lastSeq;
+    if (next.seq <= lastSeq || this.mustCheckRun) this.waiting = [];
   }
 
   /** Reads the run's record, if that is due, after a read of the log that found nothing. */

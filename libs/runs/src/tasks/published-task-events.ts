@@ -26,14 +26,14 @@ export async function readPublishedTaskEvents(
 ): Promise<ReadonlyMap<string, PublishedTaskEvents>> {
   const tasks = new Map<string, PublishedTaskEvents>();
   for (let after = 0; ; ) {
-    const { events } = await log.read(userId, runId, { after, limit: PAGE });
+    const { events, lastSeq } = await log.read(userId, runId, { after, limit: PAGE });
     for (const { event } of events) {
       const published = event.kind === 'custom' ? TaskEvent.safeParse(event.data).data : undefined;
       if (published === undefined) continue;
       tasks.set(published.task_id, merge(tasks.get(published.task_id) ?? NONE_PUBLISHED, published));
     }
     const last = events.at(-1);
-    if (last === undefined || events.length < PAGE) return tasks;
+    if (last === undefined || last.seq >= lastSeq) return tasks;
     after = last.seq;
   }
 }

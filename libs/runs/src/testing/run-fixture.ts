@@ -131,7 +131,7 @@ export class RunFixture {
       agent,
       clock: systemClock,
       logger: silentLogger,
-      clocks: { leaseMs: LEASE_MS, renewMs: LEASE_MS / 3 },
+      clocks: { leaseMs: LEASE_MS, renewMs: LEASE_MS / 3, eventWindowMs: 100 },
       metrics: createMetrics({ service: 'test' }),
       tracing: noopTracing,
     });
@@ -192,7 +192,8 @@ export class RunFixture {
 
   private async eventsOf(runId: string): Promise<readonly RunEvent[]> {
     const { events } = await this.log.read('default', runId, { after: 0, limit: 1000 });
-    expect(events.map((entry) => entry.seq)).toEqual(events.map((_, index) => index + 1));
+    const before = [0, ...events.map(({ seq }) => seq)];
+    expect(events.map(({ seq, follows = seq - 1 }) => follows)).toEqual(before.slice(0, -1));
     return events.map((entry) => entry.event);
   }
 

@@ -1,6 +1,7 @@
 import {
   NotFoundError,
   type NumberedEvent,
+  omitUndefined,
   type RunRecord,
   type RunStatus,
   UnavailableError,
@@ -26,15 +27,16 @@ export class ScriptedPorts {
   beforeRead: (() => void) | undefined;
   failing = false;
   beforeFailure: (() => void) | undefined;
-  receive: (events: readonly NumberedEvent[]) => void = () => undefined;
+  /** Delivers events; they are in the log unless `logged` says less. */
+  receive: (events: readonly NumberedEvent[], logged?: number) => void = () => undefined;
   gap: () => void = () => undefined;
 
   subscribeEvents = async (
     _runId: string,
-    listener: { onEvents(events: readonly NumberedEvent[]): void; onGap(): void },
+    listener: { onEvents(events: readonly NumberedEvent[], logged: number): void; onGap(): void },
   ) => {
     this.subscribed = true;
-    this.receive = (events) => listener.onEvents(events);
+    this.receive = (events, logged = events.at(-1)?.seq ?? 0) => listener.onEvents(events, logged);
     this.gap = () => listener.onGap();
     return await Promise.resolve(() => (this.subscribed = false));
   };
@@ -61,7 +63,12 @@ export class ScriptedPorts {
 
 export async function openFollower(
   ports: ScriptedPorts,
-  options: { readonly after?: number; readonly checkMs?: number; readonly mayBeOver?: boolean } = {},
+  options: {
+    readonly after?: number;
+    readonly logged?: number;
+    readonly checkMs?: number;
+    readonly mayBeOver?: boolean;
+  } = {},
 ) {
   const stop = new AbortController();
   const follower = await RunFollower.open(
@@ -69,6 +76,7 @@ export async function openFollower(
     {
       run: record(ports.status === 'success' ? 'success' : 'running'),
       after: options.after ?? 0,
+      ...omitUndefined({ logged: options.logged }),
       checkMs: options.checkMs ?? 60_000,
       mayBeOver: options.mayBeOver ?? false,
       signal: stop.signal,

@@ -3,7 +3,6 @@ import {
   isShownToUsers,
   type ChannelName,
   type CheckpointMetadata,
-  type RunEvent,
   type RunEventOf,
   type ThreadState,
   omitUndefined,
@@ -11,6 +10,7 @@ import {
 import type { CommitRequest, ThreadHead } from '../ports/run-store.js';
 import { HeadLog, logOf, type LogPlan, planLog } from './head-log.js';
 import type { Sweep } from './log-sweep.js';
+import { entryCounts, type LogEntry } from '../events/log-entries.js';
 import { usageParams } from '../threads/usage-call.js';
 
 /** A checkpoint before it is written: everything but its id and time, which the script sets. */
@@ -120,12 +120,13 @@ export const draftOf = (request: CommitRequest, runId: string): CheckpointDraft 
 });
 
 /** Parameters of `includes/run-commit.lua` in addition to `commit`. */
-export function progressParams(request: CommitRequest): Readonly<Record<string, unknown>> {
+export function progressParams(
+  request: CommitRequest,
+  entries: readonly LogEntry[],
+): Readonly<Record<string, unknown>> {
   return {
-    events: request.events.length,
+    events: entryCounts(entries),
     input_committed: request.inputCommitted ?? false,
     usage: request.usage === undefined ? undefined : usageParams(request.usage),
   };
 }
-
-export const texts = (events: readonly RunEvent[]): string[] => events.map((event) => JSON.stringify(event));

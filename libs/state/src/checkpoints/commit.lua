@@ -8,7 +8,7 @@
 local refusal = refused()
 if refusal then return refusal end
 local record, run = read_hash(record_key), read_run(p.run)
-local earlier = written_before(run, p.events + 1)
+local earlier = written_before(run, count_events(p.events) + 1)
 if earlier == 'other' then return { 'fenced', 'another sequence' } end
 if earlier then
   local written = cjson.decode(redis.call('HGET', checkpoints_key, record.head))

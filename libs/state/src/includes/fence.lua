@@ -29,12 +29,3 @@ end
 
 -- Releases the thread: from now on it has no owner.
 local function release_lease() redis.call('DEL', lease_key, owner_key) end
-
--- Detects a repeated write: p.after is the number of the newest event its writer knows, absent when unknown.
--- True: the same write, of `events` events, took effect before, as only the owner appends; 'other': newer events exist that
--- it did not write; nil: it was not done yet.
-local function written_before(run, events)
-  local seq = tonumber(run.seq)
-  if not p.after or seq == p.after then return nil end
-  return seq == p.after + events or 'other'
-end

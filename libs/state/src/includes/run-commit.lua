@@ -1,6 +1,6 @@
 -- Commits one step of a run: events, checkpoint with its event, progress. Needs fence.lua.
--- Parameters: p.events (how many), p.commit (checkpoint.lua), p.input_committed, p.usage (usage.lua).
--- Texts read by `take`: events, checkpoint JSON, checkpoint event JSON, messages, channel values.
+-- Parameters: p.events (how many events each entry holds), p.commit (checkpoint.lua), p.input_committed, p.usage (usage.lua).
+-- Texts read by `take`: entries of the log, checkpoint JSON, checkpoint event JSON, messages, channel values.
 -- @include clock.lua
 -- @include events.lua
 -- @include feed.lua
@@ -9,7 +9,7 @@
 -- @include usage.lua
 local function commit_step(record, run)
   local id, minted = mint_checkpoint(record)
-  for _ = 1, p.events do add_event(run, take()) end
+  for _, events in ipairs(p.events) do add_event(run, take(), events) end
   local text, event = take(), take()
   mark_border(run)
   add_event(run, stamped('checkpoint_id', id, event))

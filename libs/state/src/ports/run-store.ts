@@ -98,6 +98,8 @@ export interface FinishRequest {
   readonly commit?: CommitRequest;
   /** Events after the checkpoint (an `error`); the script itself appends the one `end`. */
   readonly events: readonly RunEvent[];
+  /** What readers may have seen before it was stored; absent when there is no such event. */
+  readonly shown?: ShownEvents;
   /** The conversation may be extracted into this agent's memory; never set for temporary threads. */
   readonly remember?: { readonly agent: string };
   /** Stored by the same script for the operator; absent for a run that is rolled back. */
@@ -106,6 +108,26 @@ export interface FinishRequest {
   readonly unreadable?: boolean;
   /** Rollback: the head moves to the run's base; the run's checkpoints and record are deleted. */
   readonly rollback?: boolean;
+}
+
+/** Events that were published before they were stored. */
+export interface ShownEvents {
+  /** Number of the newest one. */
+  readonly last: number;
+  /** Whether the request lacks some of them: their numbers are then not used for other events. */
+  readonly incomplete: boolean;
+}
+
+export interface AppendOptions {
+  /** The message that is being streamed, so that a takeover knows what to drop; null: none; absent: unchanged. */
+  readonly openMessageId?: string | null;
+  /** Ids of messages that were abandoned in this attempt. */
+  readonly dropped?: readonly string[];
+  /**
+   * Number of the newest event in the log: with it a write may be repeated when its outcome is unknown, and takes effect
+   * once.
+   */
+  readonly after?: number;
 }
 
 /** Work that could not be processed. */
@@ -146,20 +168,8 @@ export interface RunStore {
    * the thread was not claimed since, because the clock of the store may have jumped.
    */
   renew(lease: RunLease): Promise<{ readonly cancel: CancelAction | null }>;
-  /**
-   * Appends events to the run's log. `openMessageId` names the message that is being streamed, so that a takeover knows
-   * what to drop; null clears it; `dropped` adds ids abandoned in this attempt. `after` is the number of the newest
-   * event in the log: with it a write may be repeated when its outcome is unknown, and takes effect once.
-   */
-  append(
-    lease: RunLease,
-    events: readonly RunEvent[],
-    options?: {
-      readonly openMessageId?: string | null;
-      readonly dropped?: readonly string[];
-      readonly after?: number;
-    },
-  ): Promise<readonly NumberedEvent[]>;
+  /** Appends events to the run's log. */
+  append(lease: RunLease, events: readonly RunEvent[], options?: AppendOptions): Promise<readonly NumberedEvent[]>;
   commit(lease: RunLease, request: CommitRequest): Promise<CommitResult>;
   finish(lease: RunLease, request: FinishRequest): Promise<FinishResult>;
   /** Releases the thread for another process: the run stays current and no attempt is counted. */

@@ -170,8 +170,8 @@ export interface ThreadStore {
 /** Reads a run's event log, from which streams are replayed. */
 export interface RunEventLog {
   /**
-   * Events with `seq > after`, oldest first, at most `limit`. `firstKept` is the oldest number still stored (0: empty
-   * log).
+   * Events with `seq > after`, oldest first, of at most `limit` entries (an entry may hold several deltas). `firstKept` is
+   * the number of the oldest entry, 0 for an empty log; `lastSeq` is the newest number that was used.
    */
   read(
     userId: string,

@@ -59,7 +59,7 @@ describe(createRedis, () => {
 
   test('scripts are loaded again into a Redis that lost them', async () => {
     const redis = createRedis({ url: server.url });
-    const script = loadScript('runs/read-events');
+    const script = loadScript('events/read-events');
     await redis.run(script, ['none'], [0, 1]);
     await redis.use((client) => client.script('FLUSH'));
 

@@ -9,6 +9,7 @@
 -- @include ../includes/clock.lua
 -- @include ../includes/load.lua
 -- @include ../includes/feed.lua
+-- @include ../includes/events.lua
 local damage = damaged_thread()
 if damage then return { 'damaged', damage } end
 local left_ms = redis.call('PTTL', lease_key)
@@ -51,8 +52,10 @@ local tries = (tonumber(run.tries) or 0) + 1
 if run.open ~= '' then
   run.dropped = run.dropped == '' and run.open or run.dropped .. ',' .. run.open
 end
-redis.call('HSET', run_key(run.run_id), 'status', 'running', 'updated_at', now_iso, 'attempt', (tonumber(run.attempt) or 0) + 1,
-  'tries', tries, 'dropped', run.dropped, 'open', '', unpack(fields))
+-- The owner before may have published events that it did not store.
+if tonumber(run.seq) > 0 then skip_numbers(run, run.seq + MAX_AHEAD) end
+redis.call('HSET', run_key(run.run_id), 'status', 'running', 'seq', run.seq, 'bytes', run.bytes, 'updated_at', now_iso,
+  'attempt', (tonumber(run.attempt) or 0) + 1, 'tries', tries, 'dropped', run.dropped, 'open', '', unpack(fields))
 redis.call('HSET', record_key, 'current', run.run_id, 'epoch', epoch, 'status', 'busy')
 redis.call('SET', owner_key, p.owner .. ':' .. epoch)
 redis.call('SET', lease_key, p.owner .. ':' .. epoch, 'PX', p.lease_ms)

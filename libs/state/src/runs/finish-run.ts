@@ -1,10 +1,12 @@
 import type { RunEvent, RunStatus } from '@caribou/contracts';
 import type { DeadLetter, FinishRequest, FinishResult, RunLease } from '../ports/run-store.js';
-import { checkpointCall, checkpointEvent, draftOf, progressParams, texts } from '../checkpoints/commit-call.js';
+import { checkpointCall, checkpointEvent, draftOf, progressParams } from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { MAX_DEAD_LETTERS, serializeLetter } from '../memory/jobs/dead-letter-list.js';
 import { memoryMember } from '../redis/keys.js';
-import { NOTHING_ASKED, numberEvents } from './run-codec.js';
+import { NOTHING_ASKED } from './run-codec.js';
+import { entryCounts, entryTexts, logEntries } from '../events/log-entries.js';
+import { numberEvents } from '../events/number-events.js';
 import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callOwned } from '../redis/thread-call.js';
@@ -19,9 +21,10 @@ function lastStep(request: FinishRequest, runId: string) {
   if (commit === undefined) return { params: {}, texts: [], eventsOf: () => [] };
   const draft = draftOf(commit, runId);
   const call = checkpointCall(draft, null);
+  const entries = logEntries(commit.events);
   return {
-    params: { ...progressParams(commit), commit: call.params },
-    texts: [...texts(commit.events), ...call.texts],
+    params: { ...progressParams(commit, entries), commit: call.params },
+    texts: [...entryTexts(entries), ...call.texts],
     eventsOf: (checkpointId: string, createdAt: string): readonly RunEvent[] => [
       ...commit.events,
       checkpointEvent(draft, { checkpointId, createdAt }),
@@ -55,13 +58,16 @@ export async function finishRun(
   request: FinishRequest,
 ): Promise<FinishResult> {
   const last = lastStep(request, lease.runId);
+  const entries = logEntries(request.events);
   const reply = await callOwned(redis, lease, script, {
     params: {
       status: request.status,
       stop_reason: request.stopReason ?? '',
       error: request.error === undefined ? '' : JSON.stringify(request.error),
       rollback: request.rollback ?? false,
-      more_events: request.events.length,
+      more_events: entryCounts(entries),
+      shown: request.shown?.last ?? 0,
+      incomplete: request.shown?.incomplete ?? false,
       events_ttl_ms: settings.eventsTtlMs,
       idempotency_ttl_ms: settings.idempotencyTtlMs,
       max_log_bytes: settings.maxLogBytes,
@@ -73,7 +79,7 @@ export async function finishRun(
       ...(request.unreadable === true ? { replaced: { kwargs: JSON.stringify(NOTHING_ASKED) } } : {}),
       ...last.params,
     },
-    texts: [...last.texts, ...texts(request.events)],
+    texts: [...last.texts, ...entryTexts(entries)],
   });
   if (reply[0] === 'repeated') return { appended: [], more: reply[1] === 1 };
   const [, rolledBack, first, checkpointId, createdAt, more] = reply;

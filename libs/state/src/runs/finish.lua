@@ -2,12 +2,14 @@
 --[[ Ends the run that owns its thread: a last step, the terminal event, statuses, release of the lease. A run whose
   cancel flag says rollback is rolled back whatever status its owner gives: the next run was promised the state before.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), status, stop_reason, error (JSON or ''),
-              rollback, more_events (how many), those of run-commit.lua when `commit` is there,
+              rollback, more_events (how many events each further entry holds), shown (the newest number that readers
+              may know), incomplete (whether events up to that number are missing here), those of run-commit.lua when
+              `commit` is there,
               events_ttl_ms, idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
               execution entries), and where memory is to be extracted `remember`: {due, user_due,
               jobs, member, agent}, the keys of memory-job.lua; where a dead letter belongs to it
               `dead_letters`: {key, letter, max}; `replaced`: {kwargs} to put into a record that cannot be read
-              texts: those of run-commit.lua, then the other events
+              texts: those of run-commit.lua, then the other entries
   Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run}
          {'repeated', 1 when more is to run}: this owner ended the run before, as each epoch has one owner
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
@@ -79,6 +81,8 @@ local function settled_status()
   return #head.next > 0 and 'interrupted' or 'idle'
 end
 
+-- Events that readers may have seen and that are not written, as by a rollback, leave their numbers unused.
+if rollback or p.incomplete then skip_numbers(run, p.shown) end
 local first, checkpoint = run.seq + 1, ''
 if rollback then
   add_end(run, 'interrupted')
@@ -86,7 +90,7 @@ if rollback then
   roll_back()
 else
   if p.commit then checkpoint = commit_step(record, run) end
-  for _ = 1, p.more_events do add_event(run, take()) end
+  for _, events in ipairs(p.more_events) do add_event(run, take(), events) end
   add_end(run, p.status)
   if p.remember then remember(p.remember) end
   if p.replaced then

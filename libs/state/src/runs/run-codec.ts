@@ -1,13 +1,4 @@
-import {
-  CancelAction,
-  isTerminal,
-  type NumberedEvent,
-  type RunEvent,
-  type RunKwargs,
-  type RunRecord,
-  RunSummary,
-  storedFields,
-} from '@caribou/contracts';
+import { CancelAction, isTerminal, type RunKwargs, type RunRecord, RunSummary, storedFields } from '@caribou/contracts';
 import { z } from 'zod';
 import { hashOf } from '../redis/hash.js';
 import { parseStored } from '../redis/stored-json.js';
@@ -62,7 +53,3 @@ function decode(schema: z.ZodType, text: string, as?: 'items' | 'milliseconds'):
 
 /** Decodes a stored cancel flag; '' means none. */
 export const cancelOf = (text: unknown): CancelAction | null => (text === '' ? null : CancelAction.parse(text));
-
-/** Adds to the events the numbers that a script assigned: consecutive from `first`. */
-export const numberEvents = (first: unknown, events: readonly RunEvent[]): NumberedEvent[] =>
-  events.map((event, index) => ({ seq: Number(first) + index, event }));

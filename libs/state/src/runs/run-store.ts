@@ -1,4 +1,3 @@
-import { type RunEvent, TooLargeError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { CommitRequest, RunLease, RunStore } from '../ports/run-store.js';
 import { claimThread, loadCheckpoint } from './claim-thread.js';
@@ -8,7 +7,6 @@ import {
   checkpointEvent,
   draftOf,
   progressParams,
-  texts,
   toWrittenHead,
 } from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
@@ -17,7 +15,10 @@ import { finishRun } from './finish-run.js';
 import { logOf } from '../checkpoints/head-log.js';
 import { pendingMember } from '../redis/keys.js';
 import { isSweepDue, type Sweep, sweepLog } from '../checkpoints/log-sweep.js';
-import { cancelOf, numberEvents } from './run-codec.js';
+import { cancelOf } from './run-codec.js';
+import { appendEvents } from '../events/append-events.js';
+import { entryTexts, logEntries } from '../events/log-entries.js';
+import { numberEvents } from '../events/number-events.js';
 import { loadScript } from '../redis/scripts.js';
 import { type StoreOptions, storeSettings } from '../redis/store-settings.js';
 import { callOwned } from '../redis/thread-call.js';
@@ -25,7 +26,6 @@ import { listUnowned } from './unowned-threads.js';
 
 const scripts = {
   renew: loadScript('runs/renew'),
-  append: loadScript('runs/append'),
   commit: loadScript('checkpoints/commit'),
   handOver: loadScript('runs/hand-over'),
 };
@@ -39,30 +39,6 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     kept_checkpoints: settings.keptCheckpoints,
   };
 
-  async function append(
-    lease: RunLease,
-    events: readonly RunEvent[],
-    { openMessageId, dropped = [], after }: Parameters<RunStore['append']>[2] = {},
-  ) {
-    const open = openMessageId === null ? '' : JSON.stringify(openMessageId);
-    const reply = await callOwned(redis, lease, scripts.append, {
-      params: {
-        ...writeParams,
-        after,
-        events: events.length,
-        open,
-        dropped: dropped.map((id) => JSON.stringify(id)).join(','),
-      },
-      texts: texts(events),
-    });
-    if (reply[0] === 'too_large') {
-      throw new TooLargeError('the event log of the run is full', {
-        details: { limitBytes: 2 * settings.maxLogBytes },
-      });
-    }
-    return numberEvents(reply[1], events);
-  }
-
   /** Finds what the commit may free, when enough of the log is outside its head. */
   async function sweepFor(thread: ThreadKey, draft: CheckpointDraft): Promise<Sweep | null> {
     const log = logOf(draft.head);
@@ -72,9 +48,10 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
   async function commit(lease: RunLease, request: CommitRequest) {
     const draft = draftOf(request, lease.runId);
     const call = checkpointCall(draft, await sweepFor(lease, draft));
+    const entries = logEntries(request.events);
     const reply = await callOwned(redis, lease, scripts.commit, {
-      params: { ...writeParams, after: request.after, ...progressParams(request), commit: call.params },
-      texts: [...texts(request.events), ...call.texts],
+      params: { ...writeParams, after: request.after, ...progressParams(request, entries), commit: call.params },
+      texts: [...entryTexts(entries), ...call.texts],
     });
     const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]), fields: Number(reply[4]) };
     return {
@@ -86,7 +63,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
 
   return {
     claim: (thread, ownerId) => claimThread(redis, settings, thread, ownerId),
-    append,
+    append: (lease, events, options) => appendEvents(redis, settings, lease, events, options),
     commit,
     finish: (lease, request) => finishRun(redis, settings, lease, request),
     loadCheckpoint: (thread, checkpointId) => loadCheckpoint(redis, thread, checkpointId),

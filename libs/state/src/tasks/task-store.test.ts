@@ -4,7 +4,7 @@ import { type NewTask, type TaskStore } from '../ports/task-store.js';
 import { type RunStore } from '../ports/run-store.js';
 import { ai, callOfTask, sampleTask, type StoreFixture, textsOf, thread, useStore } from '@caribou/testing';
 import type { RedisConnection } from '../redis/connection.js';
-import { redisEventLog } from '../runs/event-log.js';
+import { redisEventLog } from '../events/event-log.js';
 import { redisRunStore } from '../runs/run-store.js';
 import { redisTaskStore, type TaskStoreOptions } from './task-store.js';
 

@@ -1,10 +1,13 @@
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { NotFoundError, type NumberedEvent, type RunEvent, type RunRecord, type StreamMode } from '@caribou/contracts';
+import type { RunEvents } from '@caribou/bus';
 import { sampleRun } from '@caribou/testing';
 import { parsePosition } from './projections/position.js';
 import { streamRun } from './run-stream.js';
 import { SseWriter } from './sse-writer.js';
+
+type RunEventListener = Parameters<RunEvents['subscribeEvents']>[1];
 
 const run = sampleRun({ status: 'running', attempt: 1 });
 
@@ -86,9 +89,18 @@ interface Scene {
   readonly from?: string;
   readonly record?: RunRecord;
   readonly stored?: RunRecord | null;
+  /** Batches that arrive once the log was read. */
+  readonly live?: readonly { readonly events: readonly NumberedEvent[]; readonly logged: number }[];
 }
 
-async function watch({ events, modes = ['values', 'messages-tuple'], from, record = run, stored = record }: Scene) {
+async function watch({
+  events,
+  modes = ['values', 'messages-tuple'],
+  from,
+  record = run,
+  stored = record,
+  live = [],
+}: Scene) {
   const response = new FakeResponse();
   const writer = new SseWriter(response as unknown as ServerResponse, {
     headers: {},
@@ -98,6 +110,14 @@ async function watch({ events, modes = ['values', 'messages-tuple'], from, recor
   });
   const firstKept = events[0]?.seq ?? 0;
   const lastSeq = events.at(-1)?.seq ?? 0;
+  let listener: RunEventListener | undefined;
+  const deliverSoon = ([batch, ...later]: NonNullable<Scene['live']>): void => {
+    if (batch === undefined) return;
+    setImmediate(() => {
+      listener?.onEvents(batch.events, batch.logged);
+      deliverSoon(later);
+    });
+  };
   const ports = {
     store: {
       getRun: () => (stored === null ? Promise.reject(new NotFoundError('no run')) : Promise.resolve(stored)),
@@ -112,10 +132,17 @@ async function watch({ events, modes = ['values', 'messages-tuple'], from, recor
         }),
     },
     log: {
-      read: (_user: string, _run: string, { after, limit }: { readonly after: number; readonly limit: number }) =>
-        Promise.resolve({ events: events.filter(({ seq }) => seq > after).slice(0, limit), firstKept, lastSeq }),
+      read: (_user: string, _run: string, { after, limit }: { readonly after: number; readonly limit: number }) => {
+        deliverSoon(live);
+        return Promise.resolve({ events: events.filter(({ seq }) => seq > after).slice(0, limit), firstKept, lastSeq });
+      },
     },
-    bus: { subscribeEvents: () => Promise.resolve(() => undefined) },
+    bus: {
+      subscribeEvents: (_run: string, subscriber: RunEventListener) => {
+        listener = subscriber;
+        return Promise.resolve(() => undefined);
+      },
+    },
     values: {
       text: (_key: unknown, id: string) =>
         Promise.resolve(id === 'gone' ? null : JSON.stringify({ messages: [], title: id })),
@@ -253,6 +280,34 @@ describe('streamRun', () => {
       const { frames } = await watch({ events: log([start(), delta('a', 'x')]), record, from: '5', modes });
       expect(frames).toMatchObject([{ event: 'gap', data: { latest_available_event_id: '2' } }]);
     }
+  });
+
+  test('a client that returns with text that was not in the log yet gets what followed, also after a takeover', async () => {
+    const record: RunRecord = { ...run, last_seq: 2 };
+    const text = log([start(), delta('a', 'H'), delta('a', 'i'), delta('a', '!'), end]);
+    const takenOver = [
+      ...text.slice(0, 2),
+      { seq: 1_003, event: start(2, ['a'], 'c1'), follows: 2 },
+      ...log([delta('b', 'Hello'), end], 1_004),
+    ];
+    for (const modes of [['values'], ['messages-tuple']] as const) {
+      const watched = async (events: readonly NumberedEvent[]) =>
+        labels((await watch({ events, record, from: '4~2', modes })).frames);
+      expect(await watched(text)).toEqual(['end 5']);
+      expect((await watched(takenOver))[0]).toBe('metadata 1003.1');
+      expect((await watched(takenOver)).at(-1)).toBe('end 1005');
+    }
+  });
+
+  test('frames of text that is not in the log yet say so in their ids', async () => {
+    const { frames } = await watch({
+      events: log([start(), delta('a', 'H')]),
+      live: [
+        { events: log([delta('a', 'i')], 3), logged: 2 },
+        { events: log([end], 4), logged: 4 },
+      ],
+    });
+    expect(labels(frames)).toEqual(['metadata 1.1', 'messages 2', 'messages 3~2', 'end 4']);
   });
 
   test('a run that ended in the queue is metadata and end', async () => {

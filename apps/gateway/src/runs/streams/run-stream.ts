@@ -53,6 +53,7 @@ export async function streamRun(ports: RunStreamPorts, request: RunStreamRequest
   const follower = await RunFollower.open(ports, {
     run: request.run,
     after,
+    logged: from.logged ?? from.seq,
     checkMs: request.checkMs,
     mayBeOver: isTerminal(request.run.status),
     signal: writer.signal,
@@ -77,6 +78,8 @@ class RunStream {
   private readonly context: ProjectionContext;
   private readonly dropped: Set<string>;
   private sent: Position;
+  /** Up to which number the log has events, as far as is known. */
+  private logged = 0;
   private readonly writer: SseWriter;
 
   constructor(
@@ -102,13 +105,14 @@ class RunStream {
 
   async run(): Promise<void> {
     const { run, from } = this.request;
-    // The client has an event beyond the end of the log, which has lost its newest events.
-    if (run.last_seq > 0 && from.seq > run.last_seq)
+    // The client has an event that was in the log and is beyond its end: the log has lost its newest events.
+    if (run.last_seq > 0 && (from.logged ?? from.seq) > run.last_seq)
       return await this.writeGap({ firstKept: 1, lastSeq: run.last_seq });
     for (;;) {
       const item = await this.stream.follower.next();
       switch (item.kind) {
         case 'events':
+          this.logged = item.logged;
           if (await this.writeEvents(item.events)) {
             await this.writer.end();
             return;
@@ -158,7 +162,7 @@ class RunStream {
     const data = await this.dataOf(frame);
     if (data === null) return;
     this.sent = position;
-    await this.writer.write(frame.event, data, frameId(position));
+    await this.writer.write(frame.event, data, frameId({ ...position, logged: this.logged }));
   }
 
   private async dataOf(frame: Frame): Promise<string | null> {

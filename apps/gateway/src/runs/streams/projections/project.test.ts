@@ -260,12 +260,15 @@ describe('positions', () => {
     for (const position of [
       { seq: 3, index: WHOLE },
       { seq: 3, index: 2 },
+      { seq: 3, index: 2, logged: 1 },
+      { seq: 999_999_999_999_999, index: WHOLE, logged: 999_999_999_999_998 },
     ])
       expect(parsePosition(frameId(position))).toEqual(position);
+    expect(frameId({ seq: 3, index: WHOLE, logged: 5 })).toBe('3');
   });
 
   test('no id, -1 and ids that are none of ours mean the start', () => {
-    for (const id of [undefined, '-1', '', 'abc', '1.2.3', '9'.repeat(40), '1766400000000-0'])
+    for (const id of [undefined, '-1', '', 'abc', '1.2.3', '9'.repeat(40), '1766400000000-0', '1~'])
       expect(parsePosition(id)).toBe(START);
   });
 

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 --[[ Reads a part of a run's event log.
-  KEYS[1] the log, a stream; ARGV[1] number after which to begin; ARGV[2] maximum number of events
-  Reply  {{id, event JSON, id, event JSON, …}, oldest number, newest number}; numbers 0: there is no log ]]
+  KEYS[1] the log, a stream; ARGV[1] number after which to begin; ARGV[2] maximum number of entries
+  Reply  {{id, field, text, id, field, text, …}, number of the oldest entry, newest number}; numbers 0: there is no log ]]
 local function seq_of(entries) return #entries > 0 and tonumber(entries[1][1]:match('^%d+')) or 0 end
 
 local first = seq_of(redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1))
@@ -9,6 +9,7 @@ local last = seq_of(redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1))
 local flat = {}
 for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '(' .. ARGV[1] .. '-0', '+', 'COUNT', ARGV[2])) do
   flat[#flat + 1] = entry[1]
+  flat[#flat + 1] = entry[2][1]
   flat[#flat + 1] = entry[2][2]
 end
 return { flat, first, last }

@@ -1,0 +1,99 @@
+import type { NumberedEvent, RunEvent, RunEventOf } from '@caribou/contracts';
+import { parseStored } from '../redis/stored-json.js';
+
+type Delta = RunEventOf<'message.delta'>;
+
+/** An entry of a run's event log: the JSON of an event, or of consecutive deltas that were joined. */
+export interface LogEntry {
+  readonly text: string;
+  /** How many events it holds; each has a number. */
+  readonly events: number;
+}
+
+/** The stored form of joined deltas: one delta with the whole text, and the lengths of its pieces in UTF-16 units. */
+interface JoinedDelta extends Delta {
+  readonly parts?: readonly number[];
+}
+
+/** Joined text stays below this number of UTF-16 units, so that an entry stays small beside other events. */
+const MAX_JOINED_UNITS = 16_384;
+const MAX_PARTS = 256;
+
+/**
+ * Converts events to entries of the log. Consecutive deltas that continue the same text of a message share an entry, as
+ * most of a delta's JSON is names; `eventsOfEntry` takes them apart again, so readers get the events that were written.
+ */
+export function logEntries(events: readonly RunEvent[]): LogEntry[] {
+  const entries: LogEntry[] = [];
+  for (let from = 0; from < events.length; ) {
+    const count = countJoinable(events, from);
+    entries.push({ text: textOf(events.slice(from, from + count)), events: count });
+    from += count;
+  }
+  return entries;
+}
+
+export const entryTexts = (entries: readonly LogEntry[]): string[] => entries.map(({ text }) => text);
+export const entryCounts = (entries: readonly LogEntry[]): number[] => entries.map(({ events }) => events);
+
+/** The events of an entry; the number of the entry is that of its last event. @throws {BugError} when it is not JSON */
+export function eventsOfEntry(seq: number, text: string): NumberedEvent[] {
+  const stored = parseStored<RunEvent | JoinedDelta>(text);
+  if (stored.kind !== 'message.delta' || !('parts' in stored) || stored.parts === undefined)
+    return [{ seq, event: stored }];
+  const { parts, ...delta } = stored;
+  const whole = pieceOf(delta);
+  let at = 0;
+  return parts.map((length, index) => {
+    const event = withPiece(delta, whole.slice(at, at + length));
+    at += length;
+    return { seq: seq - parts.length + 1 + index, event };
+  });
+}
+
+/** How many events from this one on fit into one entry. */
+function countJoinable(events: readonly RunEvent[], from: number): number {
+  const first = events[from];
+  const kind = first?.kind === 'message.delta' ? kindOfPiece(first) : undefined;
+  if (first?.kind !== 'message.delta' || kind === undefined) return 1;
+  let units = pieceOf(first).length;
+  let count = 1;
+  for (const next of events.slice(from + 1, from + MAX_PARTS)) {
+    if (next.kind !== 'message.delta' || kindOfPiece(next) !== kind || !isSameMessage(first, next)) break;
+    units += pieceOf(next).length;
+    if (units > MAX_JOINED_UNITS) break;
+    count += 1;
+  }
+  return count;
+}
+
+function textOf(events: readonly RunEvent[]): string {
+  const [first] = events;
+  if (events.length < 2 || first?.kind !== 'message.delta') return JSON.stringify(first);
+  const pieces = events.map((event) => (event.kind === 'message.delta' ? pieceOf(event) : ''));
+  const joined: JoinedDelta = { ...withPiece(first, pieces.join('')), parts: pieces.map(({ length }) => length) };
+  return JSON.stringify(joined);
+}
+
+const isSameMessage = (one: Delta, other: Delta): boolean =>
+  one.message_id === other.message_id && one.node === other.node && one.step === other.step;
+
+/** Which text a delta continues; undefined when it has more than a piece of one text. */
+function kindOfPiece(delta: Delta): string | undefined {
+  const { content, reasoning, tool_call_chunks: chunks } = delta;
+  if (delta.usage !== undefined || delta.response_metadata !== undefined) return undefined;
+  if (reasoning === undefined && chunks === undefined) return 'content';
+  if (content !== '') return undefined;
+  if (chunks === undefined) return 'reasoning';
+  const [chunk] = chunks;
+  if (reasoning !== undefined || chunk === undefined || chunks.length > 1) return undefined;
+  return chunk.name === null && chunk.id === null ? `arguments ${chunk.index}` : undefined;
+}
+
+const pieceOf = (delta: Delta): string => delta.tool_call_chunks?.[0]?.args ?? delta.reasoning ?? delta.content;
+
+function withPiece(delta: Delta, piece: string): Delta {
+  const [chunk] = delta.tool_call_chunks ?? [];
+  if (chunk !== undefined) return { ...delta, tool_call_chunks: [{ ...chunk, args: piece }] };
+  return delta.reasoning === undefined ? { ...delta, content: piece } : { ...delta, reasoning: piece };
+}
