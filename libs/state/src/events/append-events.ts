@@ -1,5 +1,5 @@
-import { FencedError, type NumberedEvent, type RunEvent, TooLargeError } from '@caribou/contracts';
-import type { AppendOptions, RunLease } from '../ports/run-store.js';
+import { FencedError, TooLargeError } from '@caribou/contracts';
+import type { RunLease, RunStore } from '../ports/run-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
@@ -8,32 +8,28 @@ import { numberEvents } from './number-events.js';
 
 const script = loadScript('events/append');
 
-/** Appends events to the log of the run that the lease is for. @throws {FencedError}, {TooLargeError} */
-export async function appendEvents(
-  redis: RedisConnection,
-  settings: StoreSettings,
-  lease: RunLease,
-  events: readonly RunEvent[],
-  { openMessageId, dropped = [], after }: AppendOptions = {},
-): Promise<readonly NumberedEvent[]> {
-  const { lease: leaseKey, owner } = redis.keys.thread(lease);
-  const runKey = `${redis.keys.runPrefix(lease.userId)}${lease.runId}`;
-  const keys = [leaseKey, owner, runKey, redis.keys.runEvents(lease.userId, lease.runId)];
-  const reply = (await redis.run(script, keys, [
-    `${lease.ownerId}:${lease.epoch}`,
-    settings.leaseMs,
-    after ?? '',
-    settings.maxLogBytes,
-    openParameter(openMessageId),
-    dropped.map((id) => JSON.stringify(id)).join(','),
-    ...logEntries(events).flatMap((entry) => [entry.events, entry.text]),
-  ])) as readonly [outcome: string, value: unknown];
-  if (reply[0] === 'fenced') throw fencedError(lease, reply[1]);
-  if (reply[0] === 'too_large') {
-    const details = { limitBytes: 2 * settings.maxLogBytes };
-    throw new TooLargeError('the event log of the run is full', { details });
-  }
-  return numberEvents(reply[1], events);
+/** Creates the function that appends events to the log of the run that a lease is for. */
+export function eventAppender(redis: RedisConnection, settings: StoreSettings): RunStore['append'] {
+  return async (lease, events, { openMessageId, dropped = [], after } = {}) => {
+    const { lease: leaseKey, owner } = redis.keys.thread(lease);
+    const runKey = `${redis.keys.runPrefix(lease.userId)}${lease.runId}`;
+    const keys = [leaseKey, owner, runKey, redis.keys.runEvents(lease.userId, lease.runId)];
+    const reply = (await redis.run(script, keys, [
+      `${lease.ownerId}:${lease.epoch}`,
+      settings.leaseMs,
+      after ?? '',
+      settings.maxLogBytes,
+      openParameter(openMessageId),
+      dropped.map((id) => JSON.stringify(id)).join(','),
+      ...logEntries(events).flatMap((entry) => [entry.events, entry.text]),
+    ])) as readonly [outcome: string, value: unknown];
+    if (reply[0] === 'fenced') throw fencedError(lease, reply[1]);
+    if (reply[0] === 'too_large') {
+      const details = { limitBytes: 2 * settings.maxLogBytes };
+      throw new TooLargeError('the event log of the run is full', { details });
+    }
+    return numberEvents(reply[1], events);
+  };
 }
 
 function openParameter(id: string | null | undefined): string {

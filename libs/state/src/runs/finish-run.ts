@@ -32,6 +32,11 @@ function lastStep(request: FinishRequest, runId: string) {
   };
 }
 
+const shownParams = ({ shown = { last: 0, incomplete: false } }: FinishRequest) => ({
+  shown: shown.last,
+  incomplete: shown.incomplete,
+});
+
 /** The keys and the member with which the script puts the thread into the memory queue. */
 function memoryQueueEntry(redis: RedisConnection, lease: RunLease, { agent }: { readonly agent: string }) {
   const { due, userDue, jobs } = redis.keys.memoryJob(lease);
@@ -66,8 +71,7 @@ export async function finishRun(
       error: request.error === undefined ? '' : JSON.stringify(request.error),
       rollback: request.rollback ?? false,
       more_events: entryCounts(entries),
-      shown: request.shown?.last ?? 0,
-      incomplete: request.shown?.incomplete ?? false,
+      ...shownParams(request),
       events_ttl_ms: settings.eventsTtlMs,
       idempotency_ttl_ms: settings.idempotencyTtlMs,
       max_log_bytes: settings.maxLogBytes,

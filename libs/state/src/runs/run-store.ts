@@ -16,7 +16,7 @@ import { logOf } from '../checkpoints/head-log.js';
 import { pendingMember } from '../redis/keys.js';
 import { isSweepDue, type Sweep, sweepLog } from '../checkpoints/log-sweep.js';
 import { cancelOf } from './run-codec.js';
-import { appendEvents } from '../events/append-events.js';
+import { eventAppender } from '../events/append-events.js';
 import { entryTexts, logEntries } from '../events/log-entries.js';
 import { numberEvents } from '../events/number-events.js';
 import { loadScript } from '../redis/scripts.js';
@@ -63,7 +63,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
 
   return {
     claim: (thread, ownerId) => claimThread(redis, settings, thread, ownerId),
-    append: (lease, events, options) => appendEvents(redis, settings, lease, events, options),
+    append: eventAppender(redis, settings),
     commit,
     finish: (lease, request) => finishRun(redis, settings, lease, request),
     loadCheckpoint: (thread, checkpointId) => loadCheckpoint(redis, thread, checkpointId),
