@@ -54,6 +54,8 @@ describe('violationsOf', () => {
       { after: '2', frames: [END] },
     ];
     expect(rulesOfRun({ segments: pieces })).toEqual([]);
+    const live = [frame(1), { ...frame(2), id: '2~1' }, { ...END, id: '3~1' }];
+    expect(rulesOfRun({ segments: [{ after: '-1', frames: live }] })).toEqual([]);
     const gap = [{ after: '1', frames: [{ id: undefined, event: 'gap', digest: 'g' }] }];
     expect(rulesOfRun({ segments: gap })).toEqual([]);
     const restart = frame(4, 'metadata');
@@ -76,6 +78,11 @@ describe('violationsOf', () => {
     ['two terminal events', { replay: [...LOG, frame(4, 'end')] }, ['terminal event', 'stream hole']],
     ['no terminal event', { replay: LOG.slice(0, 2) }, ['terminal event', 'stream hole']],
     ['an event that was not delivered', { segments: [{ after: '-1', frames: [frame(1), END] }] }, ['stream hole']],
+    [
+      'an event that came twice, the first time before it was in the log',
+      { segments: [{ after: '-1', frames: [frame(1), { ...frame(2), id: '2~1' }, frame(2), END] }] },
+      ['stream repeat', 'stream hole'],
+    ],
     ['a stream that stopped early', { segments: [{ after: '-1', frames: LOG.slice(0, 1) }] }, ['stream hole']],
     [
       'an event with other contents than are logged',

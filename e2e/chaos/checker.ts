@@ -65,11 +65,14 @@ function endings(run: RunHistory): readonly Violation[] {
   return found;
 }
 
-const keyOf = ({ id, event, digest }: FrameMark): string => `${id} ${event} ${digest}`;
+/** The id as a replay has it: without the end that says how far the log was when the frame was sent. */
+const idInLog = (id: string): string => id.replace(/~\d+$/, '');
+
+const keyOf = ({ id, event, digest }: FrameMark): string => `${idInLog(id ?? '')} ${event} ${digest}`;
 
 /** The position of an id: `N.k` is the k-th of several frames of event N, whose last one has the id `N`. */
 function positionOf(id: string): readonly [event: number, part: number] {
-  const [event, part] = id.split('.');
+  const [event, part] = idInLog(id).split('.');
   return [Number(event), part === undefined ? Infinity : Number(part)];
 }
 

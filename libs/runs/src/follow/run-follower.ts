@@ -168,7 +168,7 @@ export class RunFollower {
     for (const [index, item] of this.waiting.entries()) {
       if (item.seq <= this.cursor) {
         // Received twice, or the log lost events and numbers new ones from there: reading the log decides.
-        this.mustRead ||= !isDeepStrictEqual(item, this.last);
+        this.mustRead ||= item.seq !== this.last?.seq || !isDeepStrictEqual(item.event, this.last.event);
         continue;
       }
       if (item.seq !== this.cursor + 1) {
@@ -219,7 +219,7 @@ export class RunFollower {
   }
 
   private isRewound({ events, lastSeq }: LogPage, overlapping: NumberedEvent | undefined): boolean {
-    if (overlapping !== undefined) return !isDeepStrictEqual(overlapping, this.last);
+    if (overlapping !== undefined) return !isDeepStrictEqual(overlapping.event, this.last?.event);
     // A log without events has expired; the run's record says why.
     return lastSeq > 0 && Math.min(lastSeq, events[0]?.follows ?? lastSeq) < this.logged;
   }
