@@ -43,7 +43,7 @@ export type Handling =
  *
  * R1 Everything is written by the store's fenced scripts; the lease is renewed from claim to finish.
  * R2 The input is committed once, as the run's first checkpoint; a takeover continues from the last checkpoint's `next`.
- * R3 Commit before publish: the writer publishes only what a script appended.
+ * R3 Commit before publish, except for text of a message that the log knows to be open (EventWriter W3): a takeover drops it.
  * R4 A lost run stops locally: no event, no cancel to executors, no message to NATS.
  * R5 When Redis does not answer, the outcome of a write is unknown: it is repeated until the lease deadline, and takes
  *    effect once. Then the run is handed over and resumes from its last commit, without counting an attempt.

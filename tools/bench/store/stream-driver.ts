@@ -25,7 +25,7 @@ const STREAMS_PER_USER = 100;
 const MAX_LATE_MS = 15_000;
 /** The monitor of the event loop reports this much for a loop without any delay. */
 const LOOP_SAMPLE_MS = 5;
-const CLOCKS = { leaseMs: 10_000, renewMs: 3_000 };
+const CLOCKS = { leaseMs: 10_000, renewMs: 3_000, eventWindowMs: 100 };
 
 const appendMs: number[] = [];
 const delaysMs: number[] = [];
