@@ -38,21 +38,30 @@ local function show_values(record, channels)
   end
 end
 
--- Removes a few checkpoints older than the last p.kept_checkpoints: not the base of a run, not those of a run whose
--- event log still exists. `pruned` is how far earlier calls came.
+-- How many checkpoints a commit passes at most: more than it writes, so that after a run with many a thread comes back to
+-- p.kept_checkpoints within a few commits.
+local MAX_PRUNED = 20
+
+local function has_event_log(checkpoint)
+  local run_id = cjson.decode(redis.call('HGET', checkpoints_key, checkpoint)).metadata.run_id
+  return run_id and redis.call('EXISTS', events_key(run_id)) == 1
+end
+
+-- Removes checkpoints older than the last p.kept_checkpoints: not the base of a run, not those of a run whose event log
+-- still exists. `pruned` is how far earlier calls came.
 local function prune(record)
-  local from = record.pruned == '' and '-' or '(' .. record.pruned
-  for _, id in ipairs(redis.call('ZRANGEBYLEX', order_key, from, '+', 'LIMIT', 0, 4)) do
-    if redis.call('ZRANK', order_key, id) >= redis.call('ZCARD', order_key) - p.kept_checkpoints then return end
+  local before = record.pruned
+  local from = before == '' and '-' or '(' .. before
+  for _, id in ipairs(redis.call('ZRANGEBYLEX', order_key, from, '+', 'LIMIT', 0, MAX_PRUNED)) do
+    if redis.call('ZRANK', order_key, id) >= redis.call('ZCARD', order_key) - p.kept_checkpoints then break end
     if redis.call('HEXISTS', bases_key, id) == 0 then
-      local run_id = cjson.decode(redis.call('HGET', checkpoints_key, id)).metadata.run_id
-      if run_id and redis.call('EXISTS', events_key(run_id)) == 1 then return end
+      if has_event_log(id) then break end
       redis.call('HDEL', checkpoints_key, id)
       redis.call('ZREM', order_key, id)
     end
     record.pruned = id
-    redis.call('HSET', record_key, 'pruned', id)
   end
+  if record.pruned ~= before then redis.call('HSET', record_key, 'pruned', record.pruned) end
 end
 
 -- Writes the log's new entries; returns the changed fields of the thread record.

@@ -111,6 +111,27 @@ describe('checkpoints', () => {
     expect(await store.threads.history(key, { limit: 100 })).toHaveLength(21);
   });
 
+  test('of a run with many checkpoints are pruned within a few commits after the deadline of its log', async () => {
+    const store = open({ keptCheckpoints: 5, eventsTtlMs: 1 });
+    const key = thread();
+    await store.admit(key);
+    const claimed = await store.claim(key);
+    await steps(
+      store,
+      claimed,
+      Array.from({ length: 80 }, (_, index) => ({ title: `${index}` })),
+    );
+    await store.finish(claimed);
+    for (let turn = 0; turn < 5; turn += 1) {
+      await expiry(store, key);
+      await store.turn(key, { messages: [human(`${turn}`)] });
+    }
+
+    const left = await store.threads.history(key, { limit: 100 });
+    expect(left.length).toBeLessThanOrEqual(10);
+    expect(left.length).toBeGreaterThanOrEqual(5);
+  });
+
   test('the base of a deleted run is removed once pruning has passed it', async () => {
     const store = open({ keptCheckpoints: 2, eventsTtlMs: 1 });
     const key = thread();
