@@ -1,4 +1,5 @@
 -- Functions that end runs of a thread. Needs thread.lua, clock.lua, events.lua.
+-- @include ended-record.lua
 
 -- Updates the thread's position in the index by `updated_at`; a temporary thread is in no index.
 local function list_thread(record)
@@ -40,70 +41,13 @@ local function add_end(run, status)
   if run.idempotency then redis.call('PEXPIRE', run.idempotency, p.idempotency_ttl_ms) end
 end
 
--- Fields of a run's record that nobody reads after its end: those for its owner, for the writers of its log and feed, and
--- for admissions while it is in flight. The same is true of `m:<model>` (usage.lua).
-local unread_after_end = {
-  tries = true, open = true, bytes = true, border = true, border_bytes = true, base_entry = true, base_value = true,
-  input_committed = true, traceparent = true, admitted_head = true, regenerates = true, replaces = true,
-  lowest_row = true, counted = true, idempotency = true, kwargs = true,
-}
-
--- Redis holds a hash compactly as long as no field or value is longer than this.
-local MAX_COMPACT = 64
-
--- The fields of an ended run: {names of those that are not read}, {field, text, …} of the others, whether the hash is a
--- table because of a field in the first list only.
-local function sort_fields(key)
-  local removed, remaining, was_long, is_long = {}, {}, false, false
-  local flat = redis.call('HGETALL', key)
-  for index = 1, #flat, 2 do
-    local field, text = flat[index], flat[index + 1]
-    local long = #field > MAX_COMPACT or #text > MAX_COMPACT
-    -- An absent field is read as ''. Runners of an earlier version compare the base with '', though.
-    local is_set = text ~= '' or field == 'base_checkpoint_id'
-    if is_set and not unread_after_end[field] and field:sub(1, 2) ~= 'm:' then
-      remaining[#remaining + 1] = field
-      remaining[#remaining + 1] = text
-      is_long = is_long or long
-    else
-      removed[#removed + 1] = field
-      was_long = was_long or long
-    end
-  end
-  return removed, remaining, was_long and not is_long
-end
-
--- Sets the deadline of the kwargs, p.events_ttl_ms: the input is a part of the thread by now. It counts as stored until the
--- run is deleted, like its messages. A record that an earlier version admitted may hold the kwargs itself.
-local function expire_kwargs(run_id)
-  local inside = redis.call('HGET', run_key(run_id), 'kwargs')
-  if inside and redis.call('EXISTS', kwargs_key(run_id)) == 0 then redis.call('SET', kwargs_key(run_id), inside) end
-  redis.call('PEXPIRE', kwargs_key(run_id), p.events_ttl_ms)
-end
-
--- Writes the last values into the record of a run and removes what is not read after its end. A hash that is a table stays
--- one until it is written again. Of the idempotency key, which is long, only the last part remains.
-local function close_record(run, ...)
-  local key = run_key(run.run_id)
-  redis.call('HSET', key, 'seq', run.seq, 'updated_at', now_iso, ...)
-  expire_kwargs(run.run_id)
-  if run.idempotency then redis.call('HSET', key, 'idempotency_digest', run.idempotency:match('[^:]+$')) end
-  local removed, remaining, becomes_compact = sort_fields(key)
-  if becomes_compact then
-    redis.call('DEL', key)
-    redis.call('HSET', key, unpack(remaining))
-  elseif #removed > 0 then
-    redis.call('HDEL', key, unpack(removed))
-  end
-end
-
 -- Ends a run that never had an owner; the caller removes it from the inbox. Returns its id and the number of `end`.
 local function end_queued(record, run, action)
   add_end(run, 'interrupted')
   if action == 'rollback' then
     forget_run(record, run)
   else
-    close_record(run, 'status', 'interrupted', 'cancel', action)
+    close_record(record, run, 'status', 'interrupted', 'cancel', action)
   end
   return { run.run_id, run.seq }
 end

@@ -99,7 +99,7 @@ else
   end
   if p.stop_reason ~= '' then redis.call('HSET', run_key(p.run), 'stop_reason', p.stop_reason) end
   if p.error ~= '' then redis.call('HSET', run_key(p.run), 'error', p.error) end
-  close_record(run, 'status', p.status, 'ended_by', p.epoch)
+  close_record(record, run, 'status', p.status, 'ended_by', p.epoch)
   if p.dead_letters then
     redis.call('RPUSH', p.dead_letters.key, p.dead_letters.letter)
     redis.call('LTRIM', p.dead_letters.key, -p.dead_letters.max, -1)

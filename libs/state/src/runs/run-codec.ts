@@ -29,13 +29,24 @@ export function runOf(flat: unknown, kwargs: unknown): RunRecord {
 
 /** Decodes the run record that `runs/admit.lua` wrote; an unset value is stored as '' or not at all. */
 export function summaryOf(flat: unknown): RunSummary {
-  const hash = hashOf(flat);
+  const hash = joinParts(hashOf(flat));
   const fields = Object.entries(RunSummary.shape).map(([name, schema]) => {
     const { from = [name], as } = storedFields.get(schema) ?? {};
     const texts = from.map((field) => hash.get(field) ?? '');
     return [name, texts.length === 1 ? decode(schema, texts[0] ?? '', as) : sum(texts)];
   });
   return Object.fromEntries(fields) as RunSummary;
+}
+
+/** Joins metadata that `includes/ended-record.lua` has stored in parts. */
+function joinParts(hash: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const parts: string[] = [];
+  for (;;) {
+    const part = hash.get(`metadata:${parts.length + 1}`);
+    if (part === undefined) break;
+    parts.push(part);
+  }
+  return parts.length === 0 ? hash : new Map([...hash, ['metadata', parts.join('')]]);
 }
 
 const sum = (texts: readonly string[]): number => texts.reduce((total, text) => total + Number(text), 0);

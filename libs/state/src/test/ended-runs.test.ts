@@ -1,5 +1,5 @@
 import type { ThreadKey } from '@caribou/core';
-import { human, type StoreFixture, thread, useStore } from '@caribou/testing';
+import { admission, human, type StoreFixture, thread, useStore } from '@caribou/testing';
 
 let store: StoreFixture;
 
@@ -66,6 +66,38 @@ describe('the record of an ended run', () => {
       cancel: 'interrupt',
       dropped_message_ids: ['m1', 'm2'],
     });
+  });
+
+  test.each([
+    ['short', { a: 'ä'.repeat(20) }, 'listpack'],
+    ['in parts', { name: 'ä€😀'.repeat(60), list: ['x'.repeat(200), { deep: null }] }, 'listpack'],
+    ['as a whole, when they are long', { text: 'x'.repeat(3_000) }, 'hashtable'],
+  ])('has its metadata: %s', async (_case, metadata, encoding) => {
+    for (const offset of [0, 1, 2, 3]) {
+      const key = thread();
+      const shifted = { [`m${'x'.repeat(offset)}`]: 1, ...metadata };
+      const { run_id: runId } = await store.admit(key, {
+        metadata: shifted,
+        idempotency: { key: key.threadId, bodyHash: 'h' },
+      });
+      await store.finish(await store.claim(key));
+
+      expect((await store.threads.getRun(key, runId)).metadata).toEqual(shifted);
+      expect((await store.threads.listRuns(key, { limit: 1, offset: 0 }))[0]?.metadata).toEqual(shifted);
+      expect((await store.threads.requestCancel(key, runId, 'interrupt')).run.metadata).toEqual(shifted);
+      expect(await encodingOf(key, runId)).toBe(encoding);
+    }
+  });
+
+  test('of a temporary thread has its metadata whole, as runners of an earlier version read them of tasks', async () => {
+    const key = thread();
+    const { kwargs } = admission(key);
+    const metadata = { task: 'x'.repeat(100) };
+    const { run_id: runId } = await store.admit(key, { metadata, kwargs: { ...kwargs, temporary: true } });
+
+    await store.finish(await store.claim(key));
+
+    expect((await fieldsOf(key, runId))['metadata']).toBe(JSON.stringify(metadata));
   });
 
   test('is as small for one that was cancelled in the queue', async () => {

@@ -38,7 +38,7 @@ describe('what a turn leaves in Redis after all deadlines', () => {
   test.each([
     ['plain turns', plain, 100, 3_300],
     ['plain turns on a thread with pruned checkpoints', plain, 200, 3_150],
-    ['plain turns with metadata', withMetadata, 100, 4_950],
+    ['plain turns with metadata', withMetadata, 100, 3_700],
     ['turns with five tool calls', withTools, 10, 26_700],
     ['turns with five tool calls on a thread with pruned checkpoints', withTools, 100, 23_300],
   ])('%s', async (_case, turn, count, maxBytes) => {
