@@ -5,7 +5,7 @@
 --   entry    its newest version in the log
 --   run, at  the run that wrote it first, and when; no run: a client
 --   by, before   the run that replaced it last, and the entry until then
---   hidden   the run whose turn replaces it
+--   hidden   the run whose turn replaces it, until that run has ended
 --   was      number of the row that had the message before
 -- Of a run's record: `regenerates` (the run whose turn it regenerates), `first_row` (the first it may make), `replaces`
 -- (the first row that it hides), `lowest_row` (the lowest it wrote).
@@ -72,6 +72,18 @@ local function replaced_from(run)
   if base == '' then base = source.base_checkpoint_id or '' end
   if base == '' then base = p.before_first end
   return base == run.fork_checkpoint_id and source.first_row or nil
+end
+
+-- Removes the rows that a run has hidden, at its end: from then on it cannot be rolled back.
+local function drop_hidden_rows(run)
+  for number = tonumber(run.replaces), last_row() do
+    local row = row_of(number)
+    if row and row.hidden == run.run_id then
+      local index = 'i:' .. row.id
+      redis.call('HDEL', feed_key, number)
+      if tonumber(redis.call('HGET', feed_key, index)) == number then redis.call('HDEL', feed_key, index) end
+    end
+  end
 end
 
 -- Reverts what a run did to the feed; its numbers are not reused.

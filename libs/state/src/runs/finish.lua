@@ -81,6 +81,13 @@ local function settled_status()
   return #head.next > 0 and 'interrupted' or 'idle'
 end
 
+-- Removes what only a rollback of this run would show again: the turn that it replaces, and the checkpoint at its end.
+local function drop_replaced_turn()
+  drop_hidden_rows(run)
+  release_base(record, base)
+  redis.call('HSET', run_key(p.run), 'base_checkpoint_id', '')
+end
+
 -- Events that readers may have seen and that are not written, as by a rollback, leave their numbers unused.
 if rollback or p.incomplete then skip_numbers(run, p.shown) end
 local first, checkpoint = run.seq + 1, ''
@@ -92,6 +99,7 @@ else
   if p.commit then checkpoint = commit_step(record, run) end
   for _, events in ipairs(p.more_events) do add_event(run, take(), events) end
   add_end(run, p.status)
+  if run.replaces and record.head ~= base then drop_replaced_turn() end
   if p.remember then remember(p.remember) end
   if p.replaced then
     redis.call('SET', kwargs_key(p.run), p.replaced.kwargs)

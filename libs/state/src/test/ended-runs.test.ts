@@ -1,5 +1,6 @@
+import { BEFORE_FIRST_CHECKPOINT, type RunRecord } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import { admission, human, type StoreFixture, thread, useStore } from '@caribou/testing';
+import { admission, ai, human, type StoreFixture, thread, useStore } from '@caribou/testing';
 
 let store: StoreFixture;
 
@@ -150,5 +151,56 @@ describe('the idempotency key of an ended run', () => {
     expect((await store.admit(key, { idempotency })).run_id).toBe(runId);
     await store.threads.deleteThread(key);
     await expect(store.admit(key, { idempotency })).rejects.toThrow('was deleted');
+  });
+});
+
+describe('the end of a run that regenerates a turn', () => {
+  const regenerate = async (key: ThreadKey, { run_id }: RunRecord) => {
+    await store.admit(key, {
+      checkpointId: BEFORE_FIRST_CHECKPOINT,
+      metadata: { regenerate_from_run_id: run_id },
+    });
+    const claimed = await store.claim(key);
+    const forkedFrom = await store.runs.loadCheckpoint(key, BEFORE_FIRST_CHECKPOINT);
+    return { claimed, commit: () => store.step(claimed, { messages: [human('new'), ai('text')] }, { forkedFrom }) };
+  };
+  const rowsOf = async (key: ThreadKey) => {
+    const fields = await store.redis.use((client) => client.hkeys(store.redis.keys.thread(key).feed));
+    return fields.filter((field) => /^\d+$/.test(field)).sort();
+  };
+  const basesOf = (key: ThreadKey) => store.redis.use((client) => client.hkeys(store.redis.keys.thread(key).bases));
+
+  test.each(['success', 'error', 'interrupted'] as const)(
+    'removes the rows of the old turn, and does not retain the checkpoint at its end (%s)',
+    async (status) => {
+      const key = thread();
+      const { run } = await store.turn(key, { messages: [human('old'), ai('answer')] });
+      const { claimed, commit } = await regenerate(key, run);
+      await commit();
+      expect([await rowsOf(key), await basesOf(key)]).toEqual([
+        ['1', '2', '3', '4'],
+        expect.arrayContaining([claimed.run.base_checkpoint_id]) as string[],
+      ]);
+
+      await store.finish(claimed, { status });
+
+      expect(await rowsOf(key)).toEqual(['3', '4']);
+      expect(await store.redis.use((client) => client.hlen(store.redis.keys.thread(key).feed))).toBe(5);
+      expect(await basesOf(key)).toEqual([BEFORE_FIRST_CHECKPOINT]);
+      expect(await store.threads.history(key, { limit: 10 })).toHaveLength(2);
+      await store.threads.deleteRun(key, claimed.run.run_id);
+      expect(await basesOf(key)).toEqual([]);
+    },
+  );
+
+  test('leaves everything as it is when the run has committed nothing', async () => {
+    const key = thread();
+    const { run } = await store.turn(key, { messages: [human('old'), ai('answer')] });
+    const { claimed } = await regenerate(key, run);
+
+    await store.finish(claimed, { status: 'error' });
+
+    expect(await rowsOf(key)).toEqual(['1', '2']);
+    expect(await basesOf(key)).toContain(claimed.run.base_checkpoint_id);
   });
 });
