@@ -16,6 +16,12 @@ export type Pids = Readonly<Record<string, number>>;
 /** Milliseconds by process. */
 export type CpuByProcess = Readonly<Record<string, number>>;
 
+/** `cpu` + `factor` × `other`, for all processes of both. */
+export function addCpu(cpu: CpuByProcess, other: CpuByProcess, factor = 1): CpuByProcess {
+  const names = [...new Set([...Object.keys(cpu), ...Object.keys(other)])];
+  return Object.fromEntries(names.map((name) => [name, (cpu[name] ?? 0) + factor * (other[name] ?? 0)]));
+}
+
 /** Begins to measure; the returned function reports the CPU time of each process since. */
 export function cpuMeter(pids: Pids): () => CpuByProcess {
   const before = Object.entries(pids).map(([name, pid]) => ({ name, pid, startMs: cpuMs(pid) }));

@@ -1,5 +1,5 @@
 import type { Bench } from '../bench.js';
-import { type CpuByProcess, cpuMeter } from '../cpu-time.js';
+import { addCpu, type CpuByProcess, cpuMeter } from '../cpu-time.js';
 import { delaysWhileAllOpen, openStreams, type PacedStreams, stampedTurn } from '../load.js';
 import { addUse, NO_USE, type RedisUse, scaleUse, subtractUse } from '../store/redis-use.js';
 import { sum } from '../sample.js';
@@ -40,12 +40,12 @@ export async function tokenCost(bench: Bench, load: PacedStreams): Promise<Token
     if (seen !== streams * tokens) throw new Error(`${seen} of ${streams * tokens} tokens reached the clients`);
     cost = {
       redis: addUse(cost.redis, subtractUse(many.redis, one.redis)),
-      cpu: combine(cost.cpu, combine(many.cpu, one.cpu, -1), 1),
+      cpu: addCpu(addCpu(cost.cpu, many.cpu), one.cpu, -1),
     };
     delaysMs.push(...delaysWhileAllOpen(many.times, load));
   }
   const perToken = 1 / (ROUNDS * streams * (tokens - 1));
-  return { redis: scaleUse(cost.redis, perToken), cpu: combine({}, cost.cpu, perToken), delaysMs };
+  return { redis: scaleUse(cost.redis, perToken), cpu: addCpu({}, cost.cpu, perToken), delaysMs };
 }
 
 async function measureStreams({ fleet, figures, caribou }: Bench, streams: number, script: string) {
@@ -56,7 +56,3 @@ async function measureStreams({ fleet, figures, caribou }: Bench, streams: numbe
   const redis = subtractUse(await figures.redisUse(), before);
   return { times, redis, cpu: readMeter() };
 }
-
-/** `cpu` + `factor` × `other`, for the processes of `other`. */
-const combine = (cpu: CpuByProcess, other: CpuByProcess, factor: number): CpuByProcess =>
-  Object.fromEntries(Object.entries(other).map(([name, ms]) => [name, (cpu[name] ?? 0) + factor * ms]));

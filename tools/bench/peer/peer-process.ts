@@ -25,11 +25,21 @@ async function installPeer(): Promise<string> {
   );
   const installed = join(CACHE, '.installed');
   const lock = await readFile(join(CACHE, 'package-lock.json'), 'utf8');
-  if ((await readFile(installed, 'utf8').catch(() => '')) === lock) return CACHE;
+  if ((await textOf(installed)) === lock) return CACHE;
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund'];
   await promisify(execFile)('npm', args, { cwd: CACHE, timeout: INSTALL_TIMEOUT_MS });
   await writeFile(installed, lock);
   return CACHE;
+}
+
+/** The text of a file, empty for a missing one. */
+async function textOf(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    throw error;
+  }
 }
 
 /** Starts the peer on the model; its packages are downloaded the first time. */

@@ -22,9 +22,7 @@ export function sayRedisUse(what: string, use: RedisUse): void {
 export function sayStoredBytes(what: string, kinds: readonly KindOfKeys[]): void {
   const bytesOf = (expires: boolean): string =>
     sum(kinds.flatMap((kind) => (kind.expires === expires ? [kind.bytes] : []))).toFixed(0);
-  say(
-    `Bytes that ${what} leaves in Redis: ${bytesOf(false)} for good, ${bytesOf(true)} with a deadline (no event logs)`,
-  );
+  say(`Bytes that ${what} leaves in Redis: ${bytesOf(false)}, and ${bytesOf(true)} with a deadline (no event logs)`);
   for (const { kind, bytes, expires } of kinds.slice(0, SHOWN_KINDS))
     say(`  ${kind}: ${bytes.toFixed(0)}${expires ? ', with a deadline' : ''}`);
 }

@@ -21,6 +21,7 @@ const everyMs = 1000 / tokensPerSecond;
 const TOKEN = 'a token ';
 /** Fewer than a user may have in flight. */
 const STREAMS_PER_USER = 100;
+const OPEN_TIMEOUT_MS = 10_000;
 /** How long tokens may be late before the rest is given up. */
 const MAX_LATE_MS = 15_000;
 /** The monitor of the event loop reports this much for a loop without any delay. */
@@ -120,7 +121,11 @@ async function openStream(threads: ThreadStore, executor: RunExecutor, index: nu
     lostRuns += 1;
   };
   executor.handle(thread, () => undefined).then(lose, lose);
-  while (openStreams === openBefore && lostRuns === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  const deadlineMs = performance.now() + OPEN_TIMEOUT_MS;
+  while (openStreams === openBefore) {
+    if (performance.now() > deadlineMs) throw new Error(`stream ${index} was not opened in ${OPEN_TIMEOUT_MS} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
 }
 
 async function streamAll(): Promise<void> {
