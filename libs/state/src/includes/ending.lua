@@ -47,7 +47,9 @@ local function end_queued(record, run, action)
   if action == 'rollback' then
     forget_run(record, run)
   else
-    close_record(record, run, 'status', 'interrupted', 'cancel', action)
+    -- It wrote nothing that could be regenerated from the checkpoint that it named.
+    release_base(record, run.fork_checkpoint_id)
+    close_record(record, run, 'status', 'interrupted', 'cancel', action, 'fork_checkpoint_id', '')
   end
   return { run.run_id, run.seq }
 end

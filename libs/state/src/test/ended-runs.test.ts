@@ -119,6 +119,25 @@ describe('the record of an ended run', () => {
   });
 });
 
+test('a run that is cancelled in the queue no longer retains the checkpoint from which it was to start', async () => {
+  const key = thread();
+  const bases = () => store.redis.use((client) => client.hkeys(store.redis.keys.thread(key).bases));
+  const { head } = await store.turn(key, { messages: [human('a')] });
+  await store.turn(key, { messages: [human('b')] });
+  await store.turn(key, { messages: [human('c')] });
+  const before = await bases();
+  const forks = { checkpointId: BEFORE_FIRST_CHECKPOINT };
+  const { run_id: runId } = await store.admit(key, forks);
+  expect(await bases()).toEqual(expect.arrayContaining([...before, BEFORE_FIRST_CHECKPOINT]));
+
+  await store.threads.requestCancel(key, runId, 'interrupt');
+
+  expect((await bases()).sort()).toEqual([...before].sort());
+  await store.threads.deleteRun(key, runId);
+  expect((await bases()).sort()).toEqual([...before].sort());
+  expect((await store.threads.checkpoint(key, head.checkpointId ?? '')).state.messages).toHaveLength(1);
+});
+
 describe('the idempotency key of an ended run', () => {
   test.each([
     ['by its digest', () => Promise.resolve()],
