@@ -19,8 +19,10 @@ const Streamed = z.object({
   appends: z.number(),
   /** From a call of the store to its reply. */
   append: Spread,
-  /** From the moment a token was due to the moment it could be published. */
-  delay: Spread,
+  /** From the moment a token was due to the moment it was published. */
+  published: Spread,
+  /** The same to the moment it was in the log. */
+  logged: Spread,
   /** How late timers of the driver were. */
   loop: Spread,
 });
@@ -80,18 +82,18 @@ export async function streamLevel(load: StreamLoad): Promise<StreamLevel> {
   }
 }
 
-/** The delay of a token above which streams count as not carried. */
+/** The p99 of the delay of published tokens above which streams count as not carried. */
 const MAX_DELAY_MS = 250;
 /** A process that uses so much of a core is the limit. */
 const FULL_CORE = 0.85;
 
 /** Why streams were not carried; undefined when they were. */
 export function limitOf(
-  level: Pick<StreamLevel, 'lostRuns' | 'delay' | 'tokens' | 'load' | 'redisCores' | 'driverCores'>,
+  level: Pick<StreamLevel, 'lostRuns' | 'published' | 'tokens' | 'load' | 'redisCores' | 'driverCores'>,
 ) {
   const { streams, tokensPerSecond, seconds } = level.load;
   const isWhole = level.lostRuns === 0 && level.tokens === streams * tokensPerSecond * seconds;
-  if (isWhole && level.delay.p99 <= MAX_DELAY_MS) return undefined;
+  if (isWhole && level.published.p99 <= MAX_DELAY_MS) return undefined;
   const { redisCores, driverCores } = level;
   if (Math.max(redisCores, driverCores) < FULL_CORE) return 'other work on the machine';
   return redisCores >= driverCores ? 'Redis' : 'the driver';

@@ -28,10 +28,36 @@ const MAX_LATE_MS = 15_000;
 const LOOP_SAMPLE_MS = 5;
 const CLOCKS = { leaseMs: 10_000, renewMs: 3_000, eventWindowMs: 100 };
 
+/** How late tokens reached some point, measured from the moment they were due. */
+class TokenDelays {
+  readonly delaysMs: number[] = [];
+  /** For each run, when its tokens that have not arrived yet were due. */
+  private readonly dueMs = new Map<string, number[]>();
+
+  expect(runId: string, atMs: number): void {
+    const due = this.dueMs.get(runId);
+    if (due === undefined) this.dueMs.set(runId, [atMs]);
+    else due.push(atMs);
+  }
+
+  arrive(runId: string, events: readonly RunEvent[]): void {
+    const nowMs = performance.now();
+    for (const event of events) {
+      if (event.kind !== 'message.delta') continue;
+      const due = this.dueMs.get(runId)?.splice(0, event.content.length / TOKEN.length) ?? [];
+      for (const atMs of due) this.delaysMs.push(nowMs - atMs);
+    }
+  }
+
+  spread() {
+    return { p50: median(this.delaysMs), p99: quantile(this.delaysMs, 0.99) };
+  }
+}
+
 const appendMs: number[] = [];
-const delaysMs: number[] = [];
-/** For each run, when its tokens that are not in the log yet were due. */
-const dueMs = new Map<string, number[]>();
+/** Tokens that were published, and tokens that are in the log. */
+const published = new TokenDelays();
+const logged = new TokenDelays();
 let openStreams = 0;
 let lostRuns = 0;
 let begin: (startMs: number) => void = () => undefined;
@@ -43,12 +69,11 @@ const streamTokens: AgentLoop = async ({ run }) => {
   const index = openStreams;
   openStreams += 1;
   const startMs = (await begun) + (index * everyMs) / streams;
-  const due: number[] = [];
-  dueMs.set(run.runId, due);
   for (let token = 0; token < seconds * tokensPerSecond; token += 1) {
     const atMs = startMs + token * everyMs;
     await new Promise((resolve) => setTimeout(resolve, Math.ceil(atMs - performance.now())));
-    due.push(atMs);
+    published.expect(run.runId, atMs);
+    logged.expect(run.runId, atMs);
     await run.emit(deltaOf(run));
   }
   // The run is not ended: its finish script is no part of the measurement, and the process is stopped.
@@ -63,21 +88,19 @@ const deltaOf = ({ runId }: RunContext): RunEvent => ({
   content: TOKEN,
 });
 
-function measurePublished(runId: string, events: readonly NumberedEvent[]): void {
-  const nowMs = performance.now();
-  for (const { event } of events) {
-    if (event.kind !== 'message.delta') continue;
-    for (const atMs of dueMs.get(runId)?.splice(0, event.content.length / TOKEN.length) ?? [])
-      delaysMs.push(nowMs - atMs);
-  }
-}
+const measurePublished = (runId: string, events: readonly NumberedEvent[]): void =>
+  published.arrive(
+    runId,
+    events.map(({ event }) => event),
+  );
 
 /** The executor of a runner on this store, with its event writer, its lease renewals and nothing else. */
 function executorOn(store: RunStore): RunExecutor {
-  const timed: RunStore['append'] = async (...call) => {
+  const timed: RunStore['append'] = async (lease, events, options) => {
     const sentMs = performance.now();
-    const appended = await store.append(...call);
+    const appended = await store.append(lease, events, options);
     appendMs.push(performance.now() - sentMs);
+    logged.arrive(lease.runId, events);
     return appended;
   };
   return new RunExecutor({
@@ -135,7 +158,8 @@ async function streamAll(): Promise<void> {
   const startMs = performance.now();
   begin(startMs);
   const deadlineMs = startMs + seconds * 1000 + MAX_LATE_MS;
-  while (delaysMs.length < total && performance.now() < deadlineMs) {
+  const isDone = (): boolean => Math.min(published.delaysMs.length, logged.delaysMs.length) >= total;
+  while (!isDone() && performance.now() < deadlineMs) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   loopDelay.disable();
@@ -143,11 +167,12 @@ async function streamAll(): Promise<void> {
   process.send?.({
     type: 'streamed',
     elapsedMs: performance.now() - startMs,
-    tokens: delaysMs.length,
+    tokens: logged.delaysMs.length,
     lostRuns,
     appends: appendMs.length,
     append: { p50: median(appendMs), p99: quantile(appendMs, 0.99) },
-    delay: { p50: median(delaysMs), p99: quantile(delaysMs, 0.99) },
+    published: published.spread(),
+    logged: logged.spread(),
     loop: { p50: loopLateMs(50), p99: loopLateMs(99) },
   });
 }

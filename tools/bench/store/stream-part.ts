@@ -10,7 +10,9 @@ const SECONDS = 10;
 export const streams: Part = async ({ times }) => {
   say();
   say(`Streams of ${TOKENS_PER_SECOND} tokens a second on one Redis, in cores and milliseconds (p50 / p99)`);
-  say('streams  tokens/s  appends/token  commands/token  redis  driver     append          delay      event loop');
+  say(
+    'streams  tokens/s  appends/token  commands/token  redis  driver     append        published       in the log     event loop',
+  );
   for (const streamCount of LEVELS) {
     const load = {
       streams: streamCount,
@@ -24,7 +26,19 @@ export const streams: Part = async ({ times }) => {
 };
 
 function rowOf(level: StreamLevel): string {
-  const { load, tokens, elapsedMs, appends, redisCores, driverCores, commandsPerToken, append, delay, loop } = level;
+  const {
+    load,
+    tokens,
+    elapsedMs,
+    appends,
+    redisCores,
+    driverCores,
+    commandsPerToken,
+    append,
+    published,
+    logged,
+    loop,
+  } = level;
   const spread = ({ p50, p99 }: StreamLevel['append']): string => `${p50.toFixed(1)} / ${p99.toFixed(1)}`.padStart(15);
   const limit = limitOf(level);
   return [
@@ -35,7 +49,8 @@ function rowOf(level: StreamLevel): string {
     redisCores.toFixed(2).padStart(6),
     driverCores.toFixed(2).padStart(7),
     spread(append),
-    spread(delay),
+    spread(published),
+    spread(logged),
     spread(loop),
     limit === undefined ? ' carried' : ` limit: ${limit}${level.lostRuns === 0 ? '' : `, ${level.lostRuns} runs lost`}`,
   ].join(' ');
