@@ -8,7 +8,7 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { CommitRequest, ThreadHead } from '../ports/run-store.js';
-import { HeadLog, logOf, type LogPlan, planLog } from './head-log.js';
+import { fieldsOf, HeadLog, logOf, type LogPlan, planLog } from './head-log.js';
 import type { Sweep } from './log-sweep.js';
 import { entryCounts, type LogEntry } from '../events/log-entries.js';
 import { usageParams } from '../threads/usage-call.js';
@@ -30,6 +30,8 @@ export interface CheckpointCall {
   readonly params: Readonly<Record<string, unknown>>;
   readonly texts: readonly string[];
   readonly plan: LogPlan;
+  /** Bytes of each field that holds the new state. */
+  readonly sizes: ReadonlyMap<string, number>;
   /** Unshown fields after the last sweep, for the next head. */
   readonly swept: number;
 }
@@ -39,16 +41,21 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
   const plan = planLog(draft.from, draft.state, counters);
   const forks = draft.from !== draft.head;
   const parent = draft.from.checkpointId;
+  const messages = plan.messages.map((message) => JSON.stringify(message));
+  const values = plan.values.map((name) => JSON.stringify(draft.state[name]));
+  const sizes = sizesOf(draft, plan, { messages, values });
   const body = {
     parent,
     ranges: plan.ranges,
     channels: plan.channels,
+    bytes: [...sizes.values()].reduce((sum, size) => sum + size, 0),
     metadata: draft.metadata,
     next: draft.next,
     ...omitUndefined({ error: draft.error }),
   };
   return {
     plan,
+    sizes,
     swept: sweep?.left ?? counters.swept,
     params: {
       expected: draft.head.checkpointId ?? '',
@@ -64,10 +71,25 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
     texts: [
       JSON.stringify(body),
       JSON.stringify({ kind: 'checkpoint', parent_id: parent, metadata: draft.metadata, next: draft.next }),
-      ...plan.messages.map((message) => JSON.stringify(message)),
-      ...plan.values.map((name) => JSON.stringify(draft.state[name])),
+      ...messages,
+      ...values,
     ],
   };
+}
+
+/** Bytes of each field that holds the new state: those of the checkpoint it is based on, and the new ones. */
+function sizesOf(
+  draft: CheckpointDraft,
+  plan: LogPlan,
+  added: { readonly messages: readonly string[]; readonly values: readonly string[] },
+): ReadonlyMap<string, number> {
+  const { nextEntry, nextValue } = logOf(draft.head).counters;
+  const known = logOf(draft.from).sizes;
+  const fresh = new Map([
+    ...added.messages.map((text, index) => [String(nextEntry + index), Buffer.byteLength(text)] as const),
+    ...added.values.map((text, index) => [`c${nextValue + index}`, Buffer.byteLength(text)] as const),
+  ]);
+  return new Map(fieldsOf(plan).map((field) => [field, fresh.get(field) ?? known.get(field) ?? 0]));
 }
 
 /** The text as Redis stores it: a lone surrogate, which its JSON parser refuses, is replaced as it would be in a key. */
@@ -87,12 +109,13 @@ export interface Minted {
 /** The head after the write. */
 export function toWrittenHead(draft: CheckpointDraft, call: CheckpointCall, minted: Minted): ThreadHead {
   const { counters } = logOf(draft.head);
-  const log = new HeadLog(call.plan.entries, call.plan.channels, {
+  const next = {
     nextEntry: counters.nextEntry + call.plan.messages.length,
     nextValue: counters.nextValue + call.plan.values.length,
     fields: minted.fields,
     swept: call.swept,
-  });
+  };
+  const log = new HeadLog(call.plan.entries, call.plan.channels, next, call.sizes);
   return { checkpointId: minted.checkpointId, metadata: draft.metadata, next: draft.next, state: draft.state, log };
 }
 

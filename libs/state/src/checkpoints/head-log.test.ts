@@ -9,7 +9,7 @@ const head = (messages: readonly Message[], entries: readonly number[], next: nu
   metadata: null,
   next: [],
   state: { messages: [...messages] },
-  log: new HeadLog(entries, {}, { nextEntry: next, nextValue: 1, fields: entries.length, swept: 0 }),
+  log: new HeadLog(entries, {}, { nextEntry: next, nextValue: 1, fields: entries.length, swept: 0 }, new Map()),
 });
 const counters = (nextEntry: number) => ({ nextEntry, nextValue: 1, fields: 0, swept: 0 });
 
@@ -60,7 +60,12 @@ describe(planLog, () => {
     const from = {
       ...head([], [], 1),
       state: { messages: [], title: 'a', todos: [], artifacts: ['x'] },
-      log: new HeadLog([], { title: 1, todos: 2, artifacts: 3 }, { nextEntry: 1, nextValue: 4, fields: 3, swept: 0 }),
+      log: new HeadLog(
+        [],
+        { title: 1, todos: 2, artifacts: 3 },
+        { nextEntry: 1, nextValue: 4, fields: 3, swept: 0 },
+        new Map(),
+      ),
     };
 
     const plan = planLog(from, { messages: [], title: 'b', todos: [] }, { ...counters(1), nextValue: 4 });

@@ -14,6 +14,8 @@ export class HeadLog {
     readonly entries: readonly number[],
     readonly channels: Readonly<Partial<Record<ChannelName, number>>>,
     readonly counters: LogCounters,
+    /** Bytes of the JSON of each message and channel value, by the field of the log that holds it. */
+    readonly sizes: ReadonlyMap<string, number>,
   ) {}
 
   /** How many log fields this head does not refer to. */
@@ -98,6 +100,12 @@ function planChannels(
 
 const isSame = (first: unknown, second: unknown): boolean =>
   first === second || JSON.stringify(first) === JSON.stringify(second);
+
+/** The fields of the log that hold a state. */
+export const fieldsOf = ({ entries, channels }: Pick<LogPlan, 'entries' | 'channels'>): string[] => [
+  ...entries.map(String),
+  ...Object.values(channels).map((value) => `c${value}`),
+];
 
 /** Compresses ordered entries into ranges. */
 export function rangesOf(entries: readonly number[]): EntryRange[] {

@@ -10,7 +10,7 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { ThreadHead } from '../ports/run-store.js';
-import { entriesOf, type EntryRange, HeadLog, type LogCounters } from './head-log.js';
+import { entriesOf, type EntryRange, fieldsOf, HeadLog, type LogCounters } from './head-log.js';
 import { parseStored } from '../redis/stored-json.js';
 
 /** A checkpoint as Redis stores it; the script that writes it generates `id` and `created_at`. */
@@ -20,6 +20,8 @@ export interface StoredCheckpoint {
   readonly parent: string | null;
   readonly ranges: readonly EntryRange[];
   readonly channels: Readonly<Partial<Record<ChannelName, number>>>;
+  /** Size of the state: the bytes of its entries. Absent in checkpoints of earlier versions. */
+  readonly bytes?: number;
   readonly metadata: CheckpointMetadata;
   readonly next: readonly NextNode[];
   readonly error?: { readonly name: string; readonly message: string };
@@ -31,12 +33,18 @@ export interface LoadedCheckpoints {
   readonly counters: LogCounters;
   /** The checkpoints in the order of the request; null for an unknown one. */
   readonly checkpoints: readonly (StoredCheckpoint | null)[];
-  readonly entries: ReadonlyMap<string, unknown>;
+  readonly entries: ReadonlyMap<string, LoadedEntry>;
+}
+
+interface LoadedEntry {
+  readonly value: unknown;
+  /** Bytes of its JSON. */
+  readonly bytes: number;
 }
 
 export function parseLoadReply(reply: unknown): LoadedCheckpoints {
   const [head, counters, texts, flat] = reply as LoadReply;
-  const entries = new Map<string, unknown>();
+  const entries = new Map<string, LoadedEntry>();
   for (let index = 0; index + 1 < flat.length; index += 2) addEntry(entries, flat, index);
   return toLoadedCheckpoints(head, counters, texts, entries);
 }
@@ -47,7 +55,7 @@ const SLICE_CHARS = 256 * 1024;
 /** Like `parseLoadReply`, but yields to the event loop, for processes that serve other requests meanwhile. */
 export async function parseLoadReplyInSlices(reply: unknown): Promise<LoadedCheckpoints> {
   const [head, counters, texts, flat] = reply as LoadReply;
-  const entries = new Map<string, unknown>();
+  const entries = new Map<string, LoadedEntry>();
   let sinceTurn = 0;
   for (let index = 0; index + 1 < flat.length; index += 2) {
     sinceTurn += addEntry(entries, flat, index);
@@ -61,10 +69,10 @@ export async function parseLoadReplyInSlices(reply: unknown): Promise<LoadedChec
 type LoadReply = [string, (string | number)[], (string | null)[], string[]];
 
 /** Adds the entry at `index` of the reply and returns its length in characters. */
-function addEntry(entries: Map<string, unknown>, flat: readonly string[], index: number): number {
+function addEntry(entries: Map<string, LoadedEntry>, flat: readonly string[], index: number): number {
   const text = flat[index + 1];
   if (typeof text !== 'string') return 0;
-  entries.set(flat[index] ?? '', parseStored(text));
+  entries.set(flat[index] ?? '', { value: parseStored(text), bytes: Buffer.byteLength(text) });
   return text.length;
 }
 
@@ -72,7 +80,7 @@ function toLoadedCheckpoints(
   head: string,
   counters: readonly (string | number)[],
   texts: readonly (string | null)[],
-  entries: ReadonlyMap<string, unknown>,
+  entries: ReadonlyMap<string, LoadedEntry>,
 ): LoadedCheckpoints {
   const [nextEntry, nextValue, fields, swept] = counters.map(Number);
   return {
@@ -86,7 +94,8 @@ function toLoadedCheckpoints(
 /** Builds the state of a checkpoint. @throws {BugError} when the log lacks an entry. */
 export function stateOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint): ThreadState {
   const read = (field: string): unknown => {
-    if (loaded.entries.has(field)) return loaded.entries.get(field);
+    const entry = loaded.entries.get(field);
+    if (entry !== undefined) return entry.value;
     throw new BugError('a checkpoint refers to an entry that is not in the log', {
       details: { checkpoint: checkpoint.id, field },
     });
@@ -99,15 +108,18 @@ export function stateOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint)
 /** The checkpoint as the head for a writer; null for a thread without checkpoints. */
 export function headOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint | null): ThreadHead {
   if (checkpoint === null) {
-    const log = new HeadLog([], {}, loaded.counters);
+    const log = new HeadLog([], {}, loaded.counters, new Map());
     return { checkpointId: null, metadata: null, next: [], state: { messages: [] }, log };
   }
+  const { channels } = checkpoint;
+  const entries = entriesOf(checkpoint.ranges);
+  const sizes = fieldsOf({ entries, channels }).map((field) => [field, loaded.entries.get(field)?.bytes ?? 0] as const);
   return {
     checkpointId: checkpoint.id,
     metadata: checkpoint.metadata,
     next: checkpoint.next,
     state: stateOf(loaded, checkpoint),
-    log: new HeadLog(entriesOf(checkpoint.ranges), checkpoint.channels, loaded.counters),
+    log: new HeadLog(entries, channels, loaded.counters, new Map(sizes)),
   };
 }
 

@@ -1,5 +1,5 @@
--- The size of the state of a checkpoint (a JSON text): the bytes of its messages and channels. Each entry of the log is
--- measured once per script.
+-- The size of the state of a checkpoint (a JSON text): the bytes of its messages and channels. A checkpoint of an earlier
+-- version does not contain it: its entries of the log are measured, each once per script.
 local measured = {}
 local function entry_bytes(field)
   local bytes = measured[field]
@@ -12,6 +12,7 @@ end
 
 local function state_bytes(text)
   local checkpoint, bytes = cjson.decode(text), 0
+  if checkpoint.bytes then return checkpoint.bytes end
   for _, range in ipairs(checkpoint.ranges) do
     for entry = range[1], range[2] do bytes = bytes + entry_bytes(string.format('%.0f', entry)) end
   end
