@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { WriteCoalescer, type Logger, silentLogger } from '@caribou/core';
 import { type RedisSecurity, UnavailableError } from '@caribou/contracts';
+import { LRUCache } from 'lru-cache';
 import { Redis } from 'ioredis';
 import { storeKeys, type StoreKeys } from './keys.js';
 import { asAppError } from './redis-errors.js';
@@ -105,6 +106,10 @@ class SocketLink implements RedisLink {
 /** The key of a check expires, so that it leaves nothing behind. */
 const PROBE_TTL_MS = 60_000;
 
+/** How long the types of a thread's keys count as checked; nothing in the product changes the type of a key. */
+const CHECKED_FOR_MS = 60_000;
+const MAX_CHECKED_THREADS = 10_000;
+
 interface PartOptions {
   readonly hasFiles?: boolean;
   readonly probeKey?: string;
@@ -116,6 +121,8 @@ interface PartOptions {
  */
 export class RedisConnection {
   readonly keys: StoreKeys;
+  /** Members of the pending set whose threads have keys of the right types, as a script found in the last minute. */
+  readonly checkedThreads = new LRUCache<string, true>({ max: MAX_CHECKED_THREADS, ttl: CHECKED_FOR_MS });
   /** The same for all parts, so that a part stays empty when nothing is stored in it. */
   private readonly probeKey: string;
 

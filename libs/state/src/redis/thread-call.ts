@@ -14,6 +14,8 @@ export interface ThreadCall {
   readonly params: Readonly<Record<string, unknown>>;
   /** Texts that are stored unchanged, in the script's order. */
   readonly texts?: readonly string[];
+  /** Whether the types of the thread's keys count as checked once the script has checked them. */
+  readonly beginsTurn?: boolean;
   /** Keys after the thread's own. */
   readonly moreKeys?: readonly string[];
 }
@@ -25,15 +27,7 @@ export async function callThread(
   script: Script,
   call: ThreadCall,
 ): Promise<Reply> {
-  const keys = [...Object.values<string>({ ...redis.keys.thread(thread) }), ...(call.moreKeys ?? [])];
-  const reply = (await redis.run(script, keys, [
-    redis.keys.runPrefix(thread.userId),
-    redis.keys.eventsPrefix(thread.userId),
-    pendingMember(thread),
-    thread.threadId,
-    JSON.stringify({ ...call.params, erasing: redis.keys.erasing }),
-    ...(call.texts ?? []),
-  ])) as Reply;
+  const reply = await callChecked(redis, thread, script, call);
   if (reply[0] === 'damaged') {
     throw new BugError('a key of the store holds a foreign type', {
       details: { key: reply[1], threadId: thread.threadId },
@@ -45,6 +39,33 @@ export async function callThread(
     });
   }
   return reply;
+}
+
+/**
+ * Runs a script, which checks the types of the thread's keys unless an admission or a claim of this process did so in the
+ * last minute. A key that changes its type meanwhile fails the script; the next call then checks again, and names the key.
+ */
+async function callChecked(
+  redis: RedisConnection,
+  thread: ThreadKey,
+  script: Script,
+  call: ThreadCall,
+): Promise<Reply> {
+  const member = pendingMember(thread);
+  const checked = redis.checkedThreads.get(member);
+  const keys = [...Object.values<string>({ ...redis.keys.thread(thread) }), ...(call.moreKeys ?? [])];
+  const params = { ...call.params, checked, erasing: redis.keys.erasing };
+  const prefixes = [redis.keys.runPrefix(thread.userId), redis.keys.eventsPrefix(thread.userId)];
+  const args = [...prefixes, member, thread.threadId, JSON.stringify(params), ...(call.texts ?? [])];
+  try {
+    const reply = (await redis.run(script, keys, args)) as Reply;
+    if (call.beginsTurn === true && checked === undefined && reply[0] !== 'damaged')
+      redis.checkedThreads.set(member, true);
+    return reply;
+  } catch (error) {
+    redis.checkedThreads.delete(member);
+    throw error;
+  }
 }
 
 /** Runs a script under the fence of a lease. @throws {FencedError} when the caller is not the owner. */

@@ -112,6 +112,7 @@ export function admissions(
   async function admit(request: AdmitRequest): Promise<AdmitResult> {
     const { idempotency } = request;
     const reply = await callThread(redis, request, scripts.admit, {
+      beginsTurn: true,
       params: {
         ...logParams,
         run: request.runId,

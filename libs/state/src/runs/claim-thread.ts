@@ -22,7 +22,7 @@ export async function claimThread(
   ownerId: string,
 ): Promise<ClaimResult> {
   const params = { owner: ownerId, lease_ms: settings.leaseMs, before_first: BEFORE_FIRST_CHECKPOINT };
-  const reply = await callThread(redis, thread, script, { params });
+  const reply = await callThread(redis, thread, script, { params, beginsTurn: true });
   if (reply[0] !== 'run') return { kind: reply[0] === 'busy' ? 'busy' : 'idle' };
   const [, epoch, flat, head, tries, ranMs, kwargs] = reply;
   const runId = hashOf(flat).get('run_id') ?? '';

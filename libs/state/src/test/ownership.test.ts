@@ -232,6 +232,7 @@ describe('a damaged or emptied Redis', () => {
     const targets = [...Object.values<string>(keys), store.redis.keys.runEvents(key.userId, queued.run_id)];
 
     for (const target of targets) {
+      store.redis.checkedThreads.clear();
       const moved = `${store.prefix}moved`;
       await store.redis.use(async (client) => {
         if ((await client.exists(target)) === 1) await client.rename(target, moved);
@@ -256,5 +257,18 @@ describe('a damaged or emptied Redis', () => {
     }
     const committed = await store.step(claimed, { messages: [human('b')] });
     expect(textsOf(committed.head.state.messages)).toEqual(['a', 'b']);
+  });
+
+  test('types that were checked a moment ago are checked again after a script met a foreign one', async () => {
+    const key = thread();
+    await store.admit(key);
+    const claimed = await store.claim(key);
+    const { order } = store.redis.keys.thread(key);
+    await store.redis.use((client) => client.set(order, 'x'));
+
+    await expect(store.step(claimed, { messages: [human('b')] })).rejects.toThrow('WRONGTYPE');
+    const before = await store.dump();
+    await expect(store.finish(claimed)).rejects.toMatchObject({ name: 'BugError', details: { key: order } });
+    expect(await store.dump()).toEqual(before);
   });
 });
