@@ -5,9 +5,8 @@
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
-local refusal = refused()
+local refusal, record, run = refused()
 if refusal then return refusal end
-local record, run = read_hash(record_key), read_run(p.run)
 local earlier = written_before(run, count_events(p.events) + 1)
 if earlier == 'other' then return { 'fenced', 'another sequence' } end
 if earlier then

@@ -50,14 +50,17 @@ end
 -- Removes checkpoints older than the last p.kept_checkpoints: not the base of a run, not those of a run whose event log
 -- still exists. `pruned` is how far earlier calls came.
 local function prune(record)
+  local surplus = redis.call('ZCARD', order_key) - p.kept_checkpoints
+  if surplus <= 0 then return end
   local before = record.pruned
   local from = before == '' and '-' or '(' .. before
   for _, id in ipairs(redis.call('ZRANGEBYLEX', order_key, from, '+', 'LIMIT', 0, MAX_PRUNED)) do
-    if redis.call('ZRANK', order_key, id) >= redis.call('ZCARD', order_key) - p.kept_checkpoints then break end
+    if redis.call('ZRANK', order_key, id) >= surplus then break end
     if redis.call('HEXISTS', bases_key, id) == 0 then
       if has_event_log(id) then break end
       redis.call('HDEL', checkpoints_key, id)
       redis.call('ZREM', order_key, id)
+      surplus = surplus - 1
     end
     record.pruned = id
   end

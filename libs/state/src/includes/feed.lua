@@ -30,7 +30,7 @@ local function hide_replaced(run)
 end
 
 local function add_row(id, entry, run_id)
-  local number = redis.call('HGET', feed_key, 'i:' .. id)
+  local number, last = unpack(redis.call('HMGET', feed_key, 'i:' .. id, 'last'))
   local row = row_of(number)
   if row and not row.hidden then
     if not run_id then
@@ -42,7 +42,7 @@ local function add_row(id, entry, run_id)
     put_row(number, row)
     return tonumber(number)
   end
-  local fresh = last_row() + 1
+  local fresh = tonumber(last or 0) + 1
   row = { id = id, entry = entry, run = run_id, at = now_iso, was = number or nil }
   redis.call('HSET', feed_key, 'last', fresh, fresh, cjson.encode(row), 'i:' .. id, fresh)
   return fresh

@@ -4,22 +4,35 @@
 -- @include thread.lua
 local mine = p.owner .. ':' .. p.epoch
 local has_lapsed = false
-local function fenced()
+-- Returns the refusal, or nil. `thread`: the record of the thread, or its fields `current` and `epoch`.
+local function fenced(thread)
   local lease = redis.call('GET', lease_key)
   if lease and lease ~= mine then return { 'fenced', 'another owner' } end
   if not lease and redis.call('GET', owner_key) ~= mine then return { 'fenced', 'no lease' } end
-  local record = redis.call('HMGET', record_key, 'current', 'epoch')
-  if record[2] ~= p.epoch then return { 'fenced', 'another owner' } end
-  if record[1] ~= p.run then return { 'fenced', 'another run' } end
-  if redis.call('HEXISTS', run_key(p.run), 'run_id') == 0 then return { 'fenced', 'no run' } end
+  if not thread or thread.epoch ~= p.epoch then return { 'fenced', 'another owner' } end
+  if thread.current ~= p.run then return { 'fenced', 'another run' } end
   has_lapsed = not lease
 end
 
--- Checks for damage, then the fence, in scripts that write to the whole thread; returns the refusal, or nil.
+-- The fence of a script that needs no more of the records.
+local function fenced_briefly()
+  local fields = redis.call('HMGET', record_key, 'current', 'epoch')
+  local refusal = fenced({ current = fields[1], epoch = fields[2] })
+  if not refusal and redis.call('HEXISTS', run_key(p.run), 'run_id') == 0 then return { 'fenced', 'no run' } end
+  return refusal
+end
+
+-- Checks for damage, then the fence, in scripts that write to the whole thread. Returns the refusal; or nil, the records of
+-- the thread and of the run.
 local function refused()
   local damage = damaged_thread() or damaged_run(p.run)
   if damage then return { 'damaged', damage } end
-  return fenced()
+  local record = read_hash(record_key)
+  local refusal = fenced(record)
+  if refusal then return refusal end
+  local run = read_run(p.run)
+  if not run then return { 'fenced', 'no run' } end
+  return nil, record, run
 end
 
 -- Sets a lapsed lease again, for p.lease_ms, once all checks are passed.

@@ -43,8 +43,9 @@ end
 -- where threads have no files.
 local function is_being_erased(member)
   member = member or pending_member
-  return p.erasing and (redis.call('HEXISTS', p.erasing, member) == 1
-    or redis.call('HEXISTS', p.erasing, member:match('^[^/]+')) == 1)
+  if not p.erasing then return false end
+  local found = redis.call('HMGET', p.erasing, member, member:match('^[^/]+'))
+  return found[1] or found[2]
 end
 local function damaged_run(run_id)
   if p.checked then return nil end

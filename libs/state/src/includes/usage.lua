@@ -15,16 +15,28 @@ local function flat(hash)
   return list
 end
 
+-- Reads the totals that a use may change.
+local function read_totals(spent)
+  local fields, known = { 'input', 'output', 'runs', 'models', 't:other', 'r:other' }, {}
+  for _, caller in ipairs(spent.callers) do fields[#fields + 1] = 'c:' .. caller[1] end
+  for _, entry in ipairs(spent.models) do
+    fields[#fields + 1] = 't:' .. entry[1]
+    fields[#fields + 1] = 'r:' .. entry[1]
+  end
+  for index, text in ipairs(redis.call('HMGET', usage_key, unpack(fields))) do known[fields[index]] = text end
+  return known
+end
+
 -- Adds to the thread's totals; returns the changed fields of the run's record as arguments of HSET.
 local function count_usage(run)
   local spent = p.usage
   if not spent then return {} end
-  local totals, mine = {}, {}
-  local function total(field) return totals[field] or redis.call('HGET', usage_key, field) or 0 end
+  local known, totals, mine = read_totals(spent), {}, {}
+  local function total(field) return totals[field] or known[field] or 0 end
   local function add(field, amount) totals[field] = plus(total(field), amount) end
   -- After MAX_MODELS, further models share one name.
   local function counted_as(model)
-    if totals['t:' .. model] or redis.call('HEXISTS', usage_key, 't:' .. model) == 1 then return model end
+    if totals['t:' .. model] or known['t:' .. model] then return model end
     if tonumber(total('models')) >= MAX_MODELS then return 'other' end
     add('models', 1)
     return model

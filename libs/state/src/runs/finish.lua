@@ -15,12 +15,11 @@
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
-local refusal = refused()
+local refusal, record, run = refused()
 if refusal then
   if redis.call('HGET', run_key(p.run), 'ended_by') ~= p.epoch then return refusal end
   return { 'repeated', redis.call('ZSCORE', pending_key, pending_member) and 1 or 0 }
 end
-local record, run = read_hash(record_key), read_run(p.run)
 local rollback = p.rollback or run.cancel == 'rollback'
 local base = run.base_checkpoint_id
 if rollback and base ~= '' and redis.call('HEXISTS', checkpoints_key, base) == 0 then

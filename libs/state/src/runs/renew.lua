@@ -3,7 +3,7 @@
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms
   Reply  {'ok', cancel flag or ''}; {'fenced', reason}: nothing is written ]]
 -- @include ../includes/fence.lua
-local refusal = fenced()
+local refusal = fenced_briefly()
 if refusal then return refusal end
 redis.call('SET', lease_key, mine, 'PX', p.lease_ms)
 return { 'ok', redis.call('HGET', run_key(p.run), 'cancel') }
