@@ -4,6 +4,7 @@ import { type Config, extensionsFile } from '@caribou/config';
 import { busAccess } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
 import {
+  countPendingThreads,
   type ThreadStore,
   createRedis,
   MemoryWatch,
@@ -29,7 +30,7 @@ import { documentConverter } from '@caribou/documents';
 import { gateCatalog } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/service';
-import { createMetrics, createTracing, type Tracing } from '@caribou/observability';
+import { createMetrics, createTracing, type Metrics, type Tracing } from '@caribou/observability';
 import { createErasedFiles, SharedVolume, skillFiles, userFiles } from '@caribou/files';
 import { openSkillCatalog } from '@caribou/skills';
 import type { Provider } from '@nestjs/common';
@@ -55,12 +56,16 @@ const TRACES_CLOSE_MS = 2_000;
  */
 export async function createDependencies(config: Config, logger: Logger) {
   const tracing = await createTracing({ service: 'gateway', endpoint: config.otlpEndpoint?.reveal(), logger });
-  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
+  const metrics = createMetrics({ service: 'gateway' });
+  const onScript = (name: string, durationMs: number): void => metrics.scriptEnded(name, durationMs);
+  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger, onScript });
+  // A figure that cannot be read is not a number.
+  metrics.measure('pending_threads', () => countPendingThreads(redis).catch(() => NaN));
   const bus = connectGatewayBus(config, logger);
   const volume = new SharedVolume(redisVolumeRegistry(redis), config.homeDir);
   const memory = new MemoryWatch(redis, { maxShare: config.quotas.maxStoreShare, logger });
   return {
-    dependencies: listDependencies(config, { tracing, redis, bus, volume, memory, logger }),
+    dependencies: listDependencies(config, { tracing, redis, bus, volume, memory, metrics, logger }),
     /** Checks Redis and the volume. @throws {UnavailableError} when Redis would lose threads */
     checkStore: async (): Promise<void> => {
       await requireDurableRedis(redis, logger);
@@ -83,10 +88,11 @@ interface Connections {
   readonly bus: Bus;
   readonly volume: SharedVolume;
   readonly memory: MemoryWatch;
+  readonly metrics: Metrics;
   readonly logger: Logger;
 }
 
-function listDependencies(config: Config, { tracing, redis, bus, volume, memory, logger }: Connections) {
+function listDependencies(config: Config, { tracing, redis, bus, volume, memory, metrics, logger }: Connections) {
   const models = createModelCatalog(config.models, { clocks: config.clocks, logger });
   const store = withRoom(createThreadStore(redis, config), memory);
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
@@ -128,7 +134,7 @@ function listDependencies(config: Config, { tracing, redis, bus, volume, memory,
     documents: redisSharedDocuments(redis),
     extensionsFile: extensionsFile(config.extensionsConfigPath),
     settings: toSettings(config),
-    metrics: createMetrics({ service: 'gateway' }),
+    metrics,
     tracing,
     logger,
   };

@@ -1,3 +1,4 @@
+import type { Metrics } from '@caribou/observability';
 import cors from '@fastify/cors';
 import type { AuthConfig, HttpConfig, QuotasConfig } from '@caribou/config';
 import { memoryRoutes } from '@caribou/contracts';
@@ -39,6 +40,7 @@ export interface GatewayAppOptions {
   readonly trustedProxies: AuthConfig['trustedProxies'];
   /** Absent when users do not sign in. */
   readonly sessions?: SessionDependencies;
+  readonly metrics: Pick<Metrics, 'requestRefused'>;
   readonly logger: Logger;
 }
 
@@ -46,7 +48,7 @@ export interface GatewayAppOptions {
  * Creates the HTTP server with parsers, limits, CORS, the request guard and the error filter; it does not listen yet.
  */
 export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFastifyApplication> {
-  const { module, http, sessions, trustedProxies, logger } = given;
+  const { module, http, sessions, trustedProxies, logger, metrics } = given;
   const options: FastifyServerOptions = {
     bodyLimit: http.bodyLimitBytes,
     forceCloseConnections: true,
@@ -81,7 +83,7 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
   new LargeAnswers().addTo(server);
   writeLargeJsonInSlices(server);
   await registerMultipart(server);
-  app.useGlobalFilters(new ErrorFilter(logger));
+  app.useGlobalFilters(new ErrorFilter(logger, metrics));
   await app.init();
   await server.ready();
   return app;

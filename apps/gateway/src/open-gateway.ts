@@ -36,6 +36,7 @@ export async function openGateway(
     quotas: config.quotas,
     trustedProxies: config.auth.trustedProxies,
     ...(watch === undefined ? {} : { sessions: { accounts, watch } }),
+    metrics: dependencies.metrics,
     logger,
   });
   const stopWatch = { name: 'sessions', run: async () => watch?.stop() };

@@ -73,12 +73,13 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const managerId = newId();
   const { idleMs, reapMs, leftoverGraceMs } = config.sandbox;
   const clock = systemClock;
-  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger });
+  const metrics = createMetrics({ service: 'sandbox-manager' });
+  const onScript = (name: string, durationMs: number): void => metrics.scriptEnded(name, durationMs);
+  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger, onScript });
   const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
   const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, redis, audit, logger });
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
-  const metrics = createMetrics({ service: 'sandbox-manager' });
   const pool = new SandboxPool({
     managerId,
     registry,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createMetrics } from './index.js';
 
 describe('createMetrics', () => {
@@ -32,4 +33,43 @@ describe('createMetrics', () => {
     one.fenced();
     expect(await two.text()).toContain('caribou_fenced_writes_total{service="b"} 0');
   });
+
+  test('reads figures when it is asked for them, and the lag of the event loop from the second time on', async () => {
+    const metrics = createMetrics({ service: 'gateway' });
+    let open = 2;
+    metrics.measure('open_streams', () => open);
+    metrics.measure('pending_threads', () => Promise.resolve(NaN));
+    const first = await metrics.text();
+    expect(first).toContain('caribou_open_streams{service="gateway"} 2');
+    expect(first).toContain('caribou_pending_threads{service="gateway"} Nan');
+    expect(first).not.toContain('caribou_event_loop_lag_seconds{');
+    open = 0;
+    const lagOf = async (): Promise<number> =>
+      Number(/caribou_event_loop_lag_seconds\{quantile="1",service="gateway"\} (\S+)/.exec(await metrics.text())?.[1]);
+    await waitUntilLate(async () => (await lagOf()) >= 0.2);
+    expect(await metrics.text()).toContain('caribou_open_streams{service="gateway"} 0');
+  });
+
+  test('counts refusals by reason and scripts by name', async () => {
+    const metrics = createMetrics({ service: 'gateway' });
+    metrics.requestRefused('rate_limited');
+    metrics.scriptEnded('runs/admit', 3);
+    metrics.runStarted(1_500);
+    const text = await metrics.text();
+    expect(text).toContain('caribou_refused_requests_total{reason="rate_limited",service="gateway"} 1');
+    expect(text).toContain('caribou_redis_script_duration_seconds_sum{service="gateway",script="runs/admit"} 0.003');
+    expect(text).toContain('caribou_run_wait_duration_seconds_sum{service="gateway"} 1.5');
+  });
 });
+
+/** Holds the event loop up again and again until the measurement has seen it. */
+async function waitUntilLate(hasSeen: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    await sleep(60);
+    const until = performance.now() + 300;
+    while (performance.now() < until);
+    await sleep(60);
+    if (await hasSeen()) return;
+  }
+  throw new Error('the lag was never seen');
+}

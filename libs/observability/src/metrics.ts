@@ -1,4 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { addLoadMetrics, type LoadMetrics } from './load-metrics.js';
+import { addProcessMetrics } from './process-metrics.js';
 
 export type Outcome = 'ok' | 'error' | 'cancelled' | 'limit';
 
@@ -6,7 +8,7 @@ export type Outcome = 'ok' | 'error' | 'cancelled' | 'limit';
  * The metrics of a service. Ids are never labels. Durations are given in milliseconds and exported in seconds, the base unit of
  * Prometheus.
  */
-export interface Metrics {
+export interface Metrics extends LoadMetrics {
   /** A run reached its end; `status` as the run record has it (`success`, `error`, `interrupted`…). */
   runEnded(status: string): void;
   /** One model turn, from the load of the state to its commit. */
@@ -75,6 +77,7 @@ export function createMetrics({ service }: { readonly service: string }): Metric
   ]);
   const extractionTimes = createHistogram('memory_extraction', 'Memory extraction of one thread', SLOW);
   const memoryQueue = createGauge('memory_queue_length', 'Threads that wait for memory extraction');
+  const { readFigures, ...load } = addLoadMetrics(registry, { waits: SLOW, scripts: FAST });
   const [toolLabel, reasonLabel] = [createLabelLimit(), createLabelLimit()];
 
   return {
@@ -119,7 +122,8 @@ export function createMetrics({ service }: { readonly service: string }): Metric
       memoryQueue.set(count);
     },
     contentType: registry.contentType,
-    text: () => registry.metrics(),
+    ...load,
+    text: () => readFigures().then(() => registry.metrics()),
   };
 }
 
@@ -129,26 +133,4 @@ function createLabelLimit(): (value: string) => string {
     if (seen.size < MAX_LABEL_VALUES) seen.add(value);
     return seen.has(value) ? value : 'other';
   };
-}
-
-function addProcessMetrics(registry: Registry): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss());
-    },
-  });
-  new Counter({
-    name: 'process_cpu_seconds_total',
-    help: 'User and system CPU time',
-    registers,
-    collect() {
-      const { user, system } = process.cpuUsage();
-      this.reset();
-      this.inc((user + system) / 1_000_000);
-    },
-  });
 }

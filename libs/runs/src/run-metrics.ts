@@ -5,7 +5,15 @@ import type { Metrics } from '@caribou/observability';
 /** The metrics that a runner records of its runs. */
 export type RunMetrics = Pick<
   Metrics,
-  'runEnded' | 'turnEnded' | 'modelTokens' | 'modelRetried' | 'toolCallEnded' | 'redisCommit' | 'fenced' | 'takenOver'
+  | 'runEnded'
+  | 'turnEnded'
+  | 'modelTokens'
+  | 'modelRetried'
+  | 'toolCallEnded'
+  | 'redisCommit'
+  | 'fenced'
+  | 'takenOver'
+  | 'runStarted'
 >;
 
 /** Counts the end of a tool call, and a model call that will be retried. */

@@ -13,6 +13,7 @@ export { redisLocks } from './shared/locks.js';
 export { redisMemoryStore } from './memory/memory-store.js';
 export { MemoryWatch } from './memory/memory-watch.js';
 export { redisModelGate } from './models/model-gate.js';
+export { countPendingThreads } from './runs/unowned-threads.js';
 export { redisRunStore } from './runs/run-store.js';
 export { redisSandboxRegistry } from './executions/sandbox-registry.js';
 export { redisSkills } from './users/skills.js';

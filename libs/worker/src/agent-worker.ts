@@ -42,6 +42,7 @@ export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentW
   const { runs, journal, loop, dependentRuns, checks = [], ...open } = role.open(base);
   const tools = openAgentTools({ ...options, redis, bus, journal, sandbox: runs.sandbox });
   const registry = new RunRegistry();
+  metrics.measure('active_runs', () => registry.size);
   const executor = new RunExecutor({
     ...runs,
     publisher: bus,

@@ -21,9 +21,11 @@ export interface Connections {
 /** Connects to Redis and NATS in the background, both until they are closed. */
 export function openConnections({ service, config, logger, ...streams }: ConnectionOptions): Connections {
   const { redis, nats, clocks } = config;
+  const metrics = createMetrics({ service });
+  const onScript = (name: string, durationMs: number): void => metrics.scriptEnded(name, durationMs);
   return {
-    metrics: createMetrics({ service }),
-    redis: createRedis({ url: redis.url.reveal(), ...redis.security.reveal(), logger }),
+    metrics,
+    redis: createRedis({ url: redis.url.reveal(), ...redis.security.reveal(), logger, onScript }),
     bus: connectBus({
       url: nats.url.reveal(),
       ...nats.security.reveal(),

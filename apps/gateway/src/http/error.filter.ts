@@ -1,5 +1,6 @@
 import { AppError, type ErrorCode, omitUndefined } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
+import type { Metrics } from '@caribou/observability';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SignInRefusal } from '../auth/sign-in-refusal.js';
@@ -16,13 +17,19 @@ interface Answer {
 
 const MAX_DETAIL_CHARS = 1_000;
 
+/** Statuses of requests that are refused because of a limit, an overload or an unavailable dependency. */
+const REFUSALS: ReadonlySet<number> = new Set([429, 503]);
+
 /**
  * Turns every error of a request into `{"detail": …}`: with its message for errors of the client, without for internal
  * ones.
  */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(private readonly logger: Logger) {}
+  constructor(
+    private readonly logger: Logger,
+    private readonly metrics: Pick<Metrics, 'requestRefused'>,
+  ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -33,6 +40,7 @@ export class ErrorFilter implements ExceptionFilter {
       const fields = { error, method: request.method, route: request.routeOptions.url, status: answer.status };
       this.logger.error(fields, 'request failed');
     }
+    if (error instanceof AppError && REFUSALS.has(answer.status)) this.metrics.requestRefused(error.code);
     // A hijacked response has already begun; the code that hijacked it ends it.
     if (reply.sent) return;
     if (answer.retryAfterMs !== undefined)

@@ -125,7 +125,13 @@ describe('fields and headers of a hostile or careless client', () => {
     const ask = async (url: string, user: string) =>
       await client.gateway.app.inject({ url, headers: { 'x-api-key': `${user}-key-1` } });
     expect((await ask('/metrics', 'alice')).statusCode).toBe(403);
-    expect((await ask('/metrics', 'root')).statusCode).toBe(200);
+    const metrics = await ask('/metrics', 'root');
+    expect(metrics.statusCode).toBe(200);
+    expect(metrics.body).toContain('caribou_open_streams{service="gateway"} 0');
+    expect(metrics.body).toMatch(/caribou_pending_threads\{service="gateway"\} \d+/);
+    expect(metrics.body).toMatch(
+      /caribou_redis_script_duration_seconds_count\{.*script="threads\/create-thread"\} [1-9]/,
+    );
     const missing = async (user: string) =>
       (await ask('/ready', user)).json<{ missing: Record<string, string> }>().missing;
     const withheld = 'not available; administrators are told the reason';

@@ -118,6 +118,10 @@ describe('a hostile or careless client', () => {
       const answer = await client.send('POST', url, body, 'carol');
       expect([answer.statusCode, answer.body]).toEqual([429, expect.stringContaining('quotas.max_threads_per_user')]);
     }
+    const metrics = await client.gateway.app.inject({ url: '/metrics', headers: { 'x-api-key': 'root-key-1' } });
+    expect(Number(/refused_requests_total\{reason="rate_limited",.*\} (\d+)/.exec(metrics.body)?.[1])).toBeGreaterThan(
+      12,
+    );
     expect((await client.send('POST', '/threads', { thread_id: first }, 'carol')).statusCode).toBe(200);
     expect((await client.send('DELETE', `/threads/${first}`, undefined, 'carol')).statusCode).toBe(204);
     expect((await client.send('POST', '/threads', {}, 'carol')).statusCode).toBe(200);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { WriteCoalescer, type Logger, silentLogger } from '@caribou/core';
-import { type RedisSecurity, UnavailableError } from '@caribou/contracts';
+import { type RedisSecurity, UnavailableError, omitUndefined } from '@caribou/contracts';
 import { LRUCache } from 'lru-cache';
 import { Redis } from 'ioredis';
 import { storeKeys, type StoreKeys } from './keys.js';
@@ -16,6 +16,8 @@ export interface RedisOptions extends RedisSecurity {
   /** Upper bound of the growing pause between reconnects, default 1000. */
   readonly maxReconnectDelayMs?: number;
   readonly logger?: Logger;
+  /** Called after each script that Redis answered, with the milliseconds from the request to the reply. */
+  readonly onScript?: (name: string, durationMs: number) => void;
 }
 
 /** `noEffect`: the command certainly changed nothing. */
@@ -110,7 +112,7 @@ const PROBE_TTL_MS = 60_000;
 const CHECKED_FOR_MS = 60_000;
 const MAX_CHECKED_THREADS = 10_000;
 
-interface PartOptions {
+interface PartOptions extends Pick<RedisOptions, 'onScript'> {
   readonly hasFiles?: boolean;
   readonly probeKey?: string;
 }
@@ -125,6 +127,7 @@ export class RedisConnection {
   readonly checkedThreads = new LRUCache<string, true>({ max: MAX_CHECKED_THREADS, ttl: CHECKED_FOR_MS });
   /** The same for all parts, so that a part stays empty when nothing is stored in it. */
   private readonly probeKey: string;
+  private readonly onScript: NonNullable<RedisOptions['onScript']>;
 
   constructor(
     private readonly link: RedisLink,
@@ -133,11 +136,16 @@ export class RedisConnection {
   ) {
     this.keys = storeKeys(keyPrefix, options);
     this.probeKey = options.probeKey ?? this.keys.probe;
+    this.onScript = options.onScript ?? (() => undefined);
   }
 
   /** The same connection with a separate set of keys, below its own prefix. The threads of a part have no files. */
   part(name: string): RedisConnection {
-    return new RedisConnection(this.link, `${this.keyPrefix}${name}:`, { hasFiles: false, probeKey: this.probeKey });
+    return new RedisConnection(this.link, `${this.keyPrefix}${name}:`, {
+      hasFiles: false,
+      probeKey: this.probeKey,
+      onScript: this.onScript,
+    });
   }
 
   /**
@@ -160,7 +168,8 @@ export class RedisConnection {
 
   /** Runs a script in one atomic step. @throws as `use`. */
   async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    return this.use(async (client) => {
+    const sentMs = performance.now();
+    const reply = await this.use(async (client) => {
       try {
         return await client.call(script.writes ? 'EVALSHA' : 'EVALSHA_RO', script.sha1, keys.length, ...keys, ...args);
       } catch (error) {
@@ -168,6 +177,8 @@ export class RedisConnection {
         return await client.call(script.writes ? 'EVAL' : 'EVAL_RO', script.source, keys.length, ...keys, ...args);
       }
     });
+    this.onScript(script.name, performance.now() - sentMs);
+    return reply;
   }
 
   /** Closes the connection, for all its parts, after the commands under way; later commands throw UnavailableError. */
@@ -178,4 +189,8 @@ export class RedisConnection {
 
 /** Connects in the background and reconnects after every loss; the first command waits for the connection. */
 export const createRedis = (options: RedisOptions): RedisConnection =>
-  new RedisConnection(new SocketLink(options), options.keyPrefix ?? 'caribou:');
+  new RedisConnection(
+    new SocketLink(options),
+    options.keyPrefix ?? 'caribou:',
+    omitUndefined({ onScript: options.onScript }),
+  );

@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 
 /** A Lua script with the hash by which Redis knows it. */
 export interface Script {
+  /** Its path below `libs/state/src` without the ending, such as `runs/admit`. */
+  readonly name: string;
   readonly source: string;
   readonly sha1: string;
   /** Whether it may write; one that does not needs no right to write its keys. */
@@ -20,7 +22,7 @@ const include = /^-- @include (\S+\.lua)$/gm;
 export function loadScript(name: string): Script {
   const source = expand(join(root, `${name}.lua`), new Set());
   const writes = !/^#!lua .*flags=\S*no-writes/.test(source);
-  return { source, sha1: createHash('sha1').update(source).digest('hex'), writes };
+  return { name, source, sha1: createHash('sha1').update(source).digest('hex'), writes };
 }
 
 function expand(path: string, seen: Set<string>): string {

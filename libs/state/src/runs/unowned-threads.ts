@@ -7,6 +7,10 @@ const PAGE = 200;
 /** Maximum number of pending threads read in one call; more than all runners of a system can own at once. */
 const MAX_SCANNED = 25_000;
 
+/** How many threads of all users have a run that waits or is under way. @throws {UnavailableError} */
+export const countPendingThreads = (redis: RedisConnection): Promise<number> =>
+  redis.use((client) => client.zcard(redis.keys.pending));
+
 /** Lists threads of the pending set without a live lease, oldest first from a rank on, at most `limit`. */
 export async function listUnowned(redis: RedisConnection, limit: number, from = 0): Promise<readonly UnownedThread[]> {
   const unowned: UnownedThread[] = [];

@@ -53,11 +53,12 @@ export class RunStreams implements OnModuleDestroy {
     @Dependency('bus') private readonly bus: GatewayBus,
     @Dependency('settings') private readonly settings: GatewaySettings,
     @Dependency('logger') private readonly logger: Logger,
-    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap'>,
+    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap' | 'measure'>,
     private readonly runs: RunsService,
   ) {
     this.values = new ValuesCache(store);
     this.registry = new StreamRegistry(settings.maxStreamsPerUser);
+    metrics.measure('open_streams', () => this.registry.size);
   }
 
   /** Breaks off all streams without an `end` when the process stops, so that clients reconnect to another gateway. */

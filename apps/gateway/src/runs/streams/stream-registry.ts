@@ -8,6 +8,11 @@ export class StreamRegistry {
 
   constructor(private readonly maxPerUser: number) {}
 
+  /** How many are open. */
+  get size(): number {
+    return this.writers.size;
+  }
+
   /**
    * Counts one long response of the user; the returned function, which may be called twice, releases it.
    *

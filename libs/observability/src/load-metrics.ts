@@ -1,0 +1,68 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+/** What tells an operator how loaded a service is, and what waits for it. */
+export interface LoadMetrics {
+  /** A run was claimed for the first time, this long after its admission. */
+  runStarted(waitMs: number): void;
+  /** A request was refused because of a limit, an overload or an unavailable dependency; `code` as the error has it. */
+  requestRefused(code: string): void;
+  /** A script of Redis was called, from the request to its reply. */
+  scriptEnded(script: string, durationMs: number): void;
+  /** Reads a figure on each request for metrics. */
+  measure(figure: keyof typeof figures, read: () => number | Promise<number>): void;
+}
+
+/** Figures that are read when metrics are requested. */
+const figures = {
+  active_runs: 'Runs that this process executes',
+  open_streams: 'Event streams and other long answers that are open',
+  pending_threads: 'Threads with a run that waits or is under way, of all users',
+} as const;
+
+/** @param buckets upper bounds in seconds */
+export function addLoadMetrics(
+  registry: Registry,
+  buckets: { readonly waits: number[]; readonly scripts: number[] },
+): LoadMetrics & { readonly readFigures: () => Promise<void> } {
+  const registers = [registry];
+  const waits = new Histogram({
+    name: 'caribou_run_wait_duration_seconds',
+    help: 'From the admission of a run to its first claim',
+    buckets: buckets.waits,
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'caribou_refused_requests_total',
+    help: 'Requests that were refused',
+    labelNames: ['reason'],
+    registers,
+  });
+  const scripts = new Histogram({
+    name: 'caribou_redis_script_duration_seconds',
+    help: 'Scripts of Redis, from the request to the reply',
+    labelNames: ['script'],
+    buckets: buckets.scripts,
+    registers,
+  });
+  const gauges = new Map<string, Gauge>();
+  for (const [figure, help] of Object.entries(figures))
+    gauges.set(figure, new Gauge({ name: `caribou_${figure}`, help, registers }));
+  const readers = new Map<string, () => number | Promise<number>>();
+  return {
+    runStarted: (waitMs) => {
+      waits.observe(waitMs / 1_000);
+    },
+    requestRefused: (reason) => {
+      refusals.inc({ reason });
+    },
+    scriptEnded: (script, durationMs) => {
+      scripts.observe({ script }, durationMs / 1_000);
+    },
+    measure: (figure, read) => {
+      readers.set(figure, read);
+    },
+    readFigures: async () => {
+      for (const [figure, read] of readers) gauges.get(figure)?.set(await read());
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** Figures of the process. They are read on each request; a process whose metrics nobody reads has no timer. */
+export function addProcessMetrics(registry: Registry): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory',
+    registers,
+    collect() {
+      this.set(process.memoryUsage.rss());
+    },
+  });
+  new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'User and system CPU time',
+    registers,
+    collect() {
+      const { user, system } = process.cpuUsage();
+      this.reset();
+      this.inc((user + system) / 1_000_000);
+    },
+  });
+  addEventLoopLag(registry);
+}
+
+/** How often the event loop is asked to run a timer. */
+const SAMPLE_MS = 50;
+const NANOSECONDS = 1e9;
+
+/** How late timers ran since the last request; the first request begins the measurement. */
+function addEventLoopLag(registry: Registry): void {
+  let delays: IntervalHistogram | undefined;
+  new Gauge({
+    name: 'caribou_event_loop_lag_seconds',
+    help: 'How late the event loop ran its timers since the last request for metrics',
+    labelNames: ['quantile'],
+    registers: [registry],
+    collect() {
+      if (delays === undefined) {
+        delays = monitorEventLoopDelay({ resolution: SAMPLE_MS });
+        delays.enable();
+        return;
+      }
+      // An empty histogram answers with its greatest value.
+      for (const [quantile, delay] of [
+        ['0.5', delays.percentile(50)],
+        ['0.99', delays.percentile(99)],
+        ['1', delays.max],
+      ] as const)
+        this.set({ quantile }, delays.count === 0 ? 0 : Math.max(0, delay / NANOSECONDS - SAMPLE_MS / 1_000));
+      delays.reset();
+    },
+  });
+}
