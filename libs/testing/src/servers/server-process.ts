@@ -32,12 +32,14 @@ export interface ServerSpec {
     readonly dataDir: string;
   }) => Promise<readonly string[]> | readonly string[];
   readonly isReady: (port: number) => Promise<boolean>;
+  /** The directory that gets the data directory; default: that of the system for temporary files. */
+  readonly dataRoot?: string;
 }
 
 /** Starts a server process and waits until it answers. */
 export async function startServer(spec: ServerSpec): Promise<TestServer> {
   const port = await freePort();
-  const dataDir = await mkdtemp(join(tmpdir(), `caribou-${spec.name}-`));
+  const dataDir = await mkdtemp(join(spec.dataRoot ?? tmpdir(), `caribou-${spec.name}-`));
   let child: ChildProcess | undefined;
   const start = async (): Promise<void> => {
     child = await launch(spec, { port, dataDir });
