@@ -12,7 +12,7 @@ import {
 import type { ContainerCreateOptions, ContainerInfo, MountSettings } from 'dockerode';
 import { commandEnvironment, WORKING_DIRECTORY } from '../drivers/command-environment.js';
 import type { SandboxInfo, SandboxSpec } from '../drivers/driver.js';
-import { endsWithManager, processBounds } from './gvisor.js';
+import { endsWithManager, memoryBound, processBounds } from './gvisor.js';
 import { seccompProfile } from '../syscalls/oci-seccomp.js';
 import { EGRESS_DIRECTORY, forwarderCommand } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
@@ -121,8 +121,8 @@ export function containerOptions(settings: ContainerSettings, sandbox: SandboxSp
       SecurityOpt: ['no-new-privileges:true', ...(SECCOMP === null ? [] : [`seccomp=${SECCOMP}`])],
       ReadonlyRootfs: true,
       Tmpfs: { '/tmp': `rw,exec,nosuid,nodev,size=${limits.tmpBytes},mode=1777` },
-      Memory: limits.memoryBytes,
-      MemorySwap: limits.memoryBytes,
+      Memory: memoryBound(settings),
+      MemorySwap: memoryBound(settings),
       NanoCpus: Math.round(limits.cpus * 1e9),
       PidsLimit,
       Ulimits: [

@@ -56,8 +56,8 @@ const sink = (output: CommandOutput, stream: 'out' | 'err'): Writable =>
 
 type Stream = NodeJS.ReadWriteStream & { destroy(): unknown };
 
-const createGoneError = (cause?: unknown): SandboxGoneError =>
-  new SandboxGoneError('the container does not exist', { cause, details: { dependency: 'docker' } });
+const createGoneError = (reason: string, cause?: unknown): SandboxGoneError =>
+  new SandboxGoneError(reason, { cause, details: { dependency: 'docker' } });
 
 /** The command's exec and its output; undefined when the signal aborted before it began. */
 async function begin(
@@ -79,7 +79,7 @@ async function begin(
     const status = engineStatus(error);
     // 500: the container has ended since the exec was made.
     if (status === 404 || status === 409 || (status === 500 && !(await isRunning(container))))
-      throw createGoneError(error);
+      throw createGoneError('the container does not run', error);
     throw toEngineUnavailable(error);
   }
 }
@@ -176,6 +176,14 @@ async function endWithContainer(
   await withinTime(over, LAST_OUTPUT_MS).catch(() => stream.destroy());
 }
 
+/** What the engine knows about a container in which no command could be started. */
+async function describeEnd(container: Container): Promise<string> {
+  const found = await unlessStatus(container.inspect(), [404]);
+  if (found === null) return 'the container does not exist';
+  const { ExitCode, OOMKilled } = found.State;
+  return `the container has ended with exit code ${ExitCode}${OOMKilled ? ', out of memory' : ''}`;
+}
+
 /**
  * The exit code of a command that ended by itself, and what became of its sandbox.
  *
@@ -190,7 +198,7 @@ async function afterExit(
   if (exitCode === undefined) {
     // The runtime knows the container's end before the engine, which would count it as ready until then.
     await withinTime(containerEnd(container), LOST_CONTAINER_MS).catch(() => engine.remove());
-    throw createGoneError();
+    throw createGoneError(await describeEnd(container));
   }
   if (exitCode < 128) return { exitCode, sandbox: 'killed' };
   // No exec is started while a sandbox dies: it could prevent the engine from seeing the end.

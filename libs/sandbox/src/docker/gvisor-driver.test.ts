@@ -55,6 +55,12 @@ if (reason === null) {
       await driver.create(sandbox, { fresh: true });
     });
 
+    test('gVisor’s kernel grows with the processes that it has run, and takes nothing of a command’s memory', async () => {
+      await run('n=0; while [ $n -lt 1500 ]; do /bin/cat /dev/null; n=$((n+1)); done');
+
+      expect(await run('dd if=/dev/zero of=/dev/null bs=200M count=1')).toMatchObject({ exitCode: 0 });
+    });
+
     test('a command that ends the sandbox is reported as killed, and the next one runs', async () => {
       await run('echo kept > kept; echo lost > /tmp/lost');
 

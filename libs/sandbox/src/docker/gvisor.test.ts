@@ -1,5 +1,5 @@
 import { testSandboxSettings } from '@caribou/testing';
-import { endingTimes, processBounds } from './gvisor.js';
+import { endingTimes, memoryBound, processBounds } from './gvisor.js';
 
 const settings = (pids: number, runtime?: string) => testSandboxSettings('/none', { runtime, limits: { pids } });
 
@@ -19,6 +19,15 @@ describe('processBounds', () => {
   test('no sandbox of gVisor may take more than half of the process ids of a machine', () => {
     expect(processBounds(settings(256, 'runsc')).PidsLimit).toBe(16_384);
     expect(processBounds(settings(4096, 'runsc-ptrace')).PidsLimit).toBe(16_384);
+  });
+});
+
+describe('memoryBound', () => {
+  test('the kernel of gVisor takes nothing of the memory that commands may have', () => {
+    const { memoryBytes } = settings(64).limits;
+
+    expect(memoryBound(settings(64))).toBe(memoryBytes);
+    expect(memoryBound(settings(64, 'runsc')) - memoryBytes).toBeGreaterThanOrEqual(209 * 1024 * 1024);
   });
 });
 
