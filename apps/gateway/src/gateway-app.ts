@@ -1,9 +1,10 @@
 import type { Metrics } from '@caribou/observability';
 import cors from '@fastify/cors';
-import type { AuthConfig, HttpConfig, QuotasConfig } from '@caribou/config';
+import type { AuthConfig, HttpConfig } from '@caribou/config';
 import { memoryRoutes } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import { nestLogger } from '@caribou/nest';
+import type { RequestBuckets } from '@caribou/state';
 import { type DynamicModule, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -23,7 +24,8 @@ import { addAccessLog } from './http/access-log.js';
 import { answerFor, ErrorFilter } from './http/error.filter.js';
 import { registerJsonParser } from './http/json-body.js';
 import { LargeAnswers } from './http/large-answers.js';
-import { addRequestBudget, RequestBudget } from './http/request-budget.js';
+import { RATE_LIMIT_HEADERS } from './http/rate-limit-headers.js';
+import { addRequestBudget, RequestBudget, type RequestRates } from './http/request-budget.js';
 import { addSafeHeaders } from './http/safe-headers.js';
 import { isLarge, stringifyInSlices } from './http/sliced-json.js';
 import { replaceNonFiniteNumbers } from './memory/python-json.js';
@@ -32,11 +34,17 @@ import { registerMultipart } from './files/uploads/multipart.js';
 /** Maximum length of path parameters: that of a request line, so that contracts and not the router judge ids. */
 const MAX_PARAM_CHARS = 16_384;
 const PREFLIGHT_SECONDS = 600;
+/** Headers of answers that web pages of other origins may read. */
+const EXPOSED_HEADERS = [
+  ...['Content-Location', 'Location', 'X-Pagination-Total', 'X-Pagination-Next', 'Retry-After'],
+  ...RATE_LIMIT_HEADERS,
+];
 
 export interface GatewayAppOptions {
   readonly module: Type | DynamicModule;
   readonly http: HttpConfig;
-  readonly quotas: Pick<QuotasConfig, 'requestsPerSecond' | 'requestBurst'>;
+  readonly rates: RequestRates;
+  readonly requestBuckets: RequestBuckets;
   readonly trustedProxies: AuthConfig['trustedProxies'];
   /** Absent when users do not sign in. */
   readonly sessions?: SessionDependencies;
@@ -65,13 +73,13 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
     bodyParser: false,
     logger: nestLogger(logger),
   });
-  const budget = new RequestBudget(given.quotas);
+  const budget = new RequestBudget(given.rates, given.requestBuckets);
   registerJsonParser(server, {
     limitBytes: http.bodyLimitBytes,
     prepare: (request, text) => (maybePython(request) ? replaceNonFiniteNumbers(text) : text),
     charge: (request, bytes) => {
       const principal = findPrincipal(request);
-      if (principal !== undefined) budget.chargeBody(principal.userId, bytes);
+      if (principal !== undefined) budget.chargeBody(principal, bytes);
     },
   });
   registerSignInParsers(server);
@@ -111,7 +119,7 @@ const corsOptions = ({ corsOrigins }: HttpConfig) => {
     },
     credentials: true,
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    exposedHeaders: ['Content-Location', 'Location', 'X-Pagination-Total', 'X-Pagination-Next', 'Retry-After'],
+    exposedHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_SECONDS,
   };
 };

@@ -33,7 +33,8 @@ export async function openGateway(
   const app = await createGatewayApp({
     module: AppModule.withDependencies(dependencies),
     http: config.http,
-    quotas: config.quotas,
+    rates: config.quotas,
+    requestBuckets: dependencies.requestBuckets,
     trustedProxies: config.auth.trustedProxies,
     ...(watch === undefined ? {} : { sessions: { accounts, watch } }),
     metrics: dependencies.metrics,

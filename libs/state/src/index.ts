@@ -1,5 +1,6 @@
 export { redisAccounts } from './users/accounts.js';
 export { redisAttempts } from './users/attempts.js';
+export { redisRequestBuckets } from './users/request-buckets.js';
 export { redisAgents } from './users/agents.js';
 export { type AuditLine, type AuditLog, redisAuditLog } from './executions/audit-log.js';
 export { checkRedis, requireDurableRedis } from './redis/check-redis.js';
@@ -60,5 +61,6 @@ export type {
   StoredAccount,
 } from './ports/account-store.js';
 export type { AttemptLimit, AttemptStore } from './ports/attempt-store.js';
+export type { BucketName, RequestBuckets } from './ports/request-buckets.js';
 export type { Locks } from './ports/locks.js';
 export { BeingErasedError, type Erasure, type ErasureStore } from './ports/erasure-store.js';

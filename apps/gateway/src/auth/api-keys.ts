@@ -6,7 +6,10 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 
 /** Looks keys up in constant time: the digest of the given key is compared with that of every known key. */
 export function createKeyFinder(keys: readonly ApiKey[]): (given: string) => Principal | undefined {
-  const ring = keys.map(({ key, userId, admin }) => ({ digest: digest(key.reveal()), principal: { userId, admin } }));
+  const ring = keys.map(({ key, userId, admin }) => {
+    const own = digest(key.reveal());
+    return { digest: own, principal: { userId, admin, keyId: own.toString('hex') } };
+  });
   return (given) => {
     const asked = digest(given);
     let found: Principal | undefined;

@@ -6,6 +6,8 @@ export interface Principal {
   readonly userId: string;
   /** Whether the sender may see and change the settings of all users. */
   readonly admin: boolean;
+  /** Identifies the API key of the request without showing it; absent when the sender used none. */
+  readonly keyId?: string;
   /** The sender's session; absent for API keys and when sign-in is disabled. */
   readonly session?: { readonly email: string; readonly remembered: boolean };
 }

@@ -1,89 +1,103 @@
 import { RateLimitedError } from '@caribou/contracts';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { findPrincipal } from '../auth/principal.js';
+import type { QuotasConfig } from '@caribou/config';
+import type { BucketName, RequestBuckets } from '@caribou/state';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { findPrincipal, type Principal } from '../auth/principal.js';
+import { addRateLimit } from './rate-limit-headers.js';
 import { RefusalDelay } from './refusal-delay.js';
 import { SlowDiscard } from './slow-discard.js';
+import { TokenBuckets } from './token-buckets.js';
 
 /** Bytes of a body and of an answer that cost one token, so that a large request costs as much as many small ones. */
 const BODY_BYTES = 16 * 1024;
 const ANSWER_BYTES = 32 * 1024;
-/** Users whose bucket is remembered; the least recently seen one is forgotten first and has a full bucket again. */
-const MAX_USERS = 10_000;
-/** Maximum debt of a bucket, as the time to refill it to zero. */
-const MAX_DEBT_SECONDS = 60;
 
-export interface RequestRate {
-  readonly requestsPerSecond: number;
-  readonly requestBurst: number;
-}
+export type RequestRates = Pick<
+  QuotasConfig,
+  'requestsPerSecond' | 'requestBurst' | 'keyRequestsPerSecond' | 'keyRequestBurst'
+>;
+type Sender = Pick<Principal, 'userId' | 'keyId'>;
 
-interface Bucket {
-  level: number;
-  atMs: number;
+/** A bucket that a request counts against. */
+interface Limit {
+  readonly kind: BucketName['kind'];
+  readonly id: string;
+  readonly buckets: TokenBuckets;
 }
 
 /**
- * A token bucket per user. Each gateway has its own buckets: they need no round trip, and protect the gateway's own event
- * loop. Costs of a request beyond one token are charged afterwards and may leave a debt.
+ * Limits the requests of each user and of each API key. Costs of a request beyond one token are charged afterwards and
+ * may leave a debt.
  */
 export class RequestBudget {
-  private readonly buckets = new Map<string, Bucket>();
+  private readonly users: TokenBuckets | undefined;
+  private readonly keys: TokenBuckets | undefined;
 
-  constructor(
-    private readonly rate: RequestRate,
-    private readonly nowMs: () => number = () => performance.now(),
-  ) {}
-
-  /** Takes one token for a request. Returns 0, or, if there is none, the milliseconds until there will be one. */
-  take(userId: string): number {
-    const bucket = this.refill(userId);
-    if (bucket.level < 1) return Math.ceil(((1 - bucket.level) / this.rate.requestsPerSecond) * 1_000);
-    bucket.level -= 1;
-    return 0;
+  constructor(rates: RequestRates, shared: RequestBuckets) {
+    const create = (kind: BucketName['kind'], perSecond: number, burst: number): TokenBuckets | undefined =>
+      perSecond === 0 ? undefined : new TokenBuckets(kind, { perSecond, burst }, shared);
+    this.users = create('user', rates.requestsPerSecond, rates.requestBurst);
+    this.keys = create('key', rates.keyRequestsPerSecond, rates.keyRequestBurst);
   }
 
-  /** The error for a request without a token. */
-  createRefusal(retryAfterMs: number): RateLimitedError {
-    const { requestsPerSecond } = this.rate;
-    return new RateLimitedError(
-      `more than ${requestsPerSecond} requests per second, large bodies and answers counting as several`,
-      { details: { retryAfterMs, limit: requestsPerSecond } },
-    );
+  /** Takes a token of each limit for a request. Returns undefined, or the limit that has none and takes longest. */
+  take(sender: Sender): Limit | undefined {
+    const limits = this.limitsOf(sender);
+    const [exceeded] = limits.filter((limit) => waitMs(limit) > 0).sort((one, other) => waitMs(other) - waitMs(one));
+    if (exceeded === undefined) for (const { buckets, id } of limits) buckets.spend(id, 1);
+    return exceeded;
   }
 
-  chargeBody(userId: string, bytes: number): void {
-    this.charge(userId, bytes / BODY_BYTES);
+  /** Adds the limits of the sender, and what is left of them, to the headers of an answer. */
+  addHeaders(reply: FastifyReply, sender: Sender): void {
+    for (const { kind, id, buckets } of this.limitsOf(sender)) {
+      const { perSecond, burst } = buckets.rate;
+      const { remaining, fullInMs } = buckets.state(id);
+      addRateLimit(reply, {
+        policy: kind,
+        quota: burst,
+        windowSeconds: Math.ceil(burst / perSecond),
+        remaining,
+        resetSeconds: Math.ceil((remaining === 0 ? buckets.waitMs(id) : fullInMs) / 1_000),
+      });
+    }
   }
 
-  chargeAnswer(userId: string, bytes: number): void {
-    this.charge(userId, bytes / ANSWER_BYTES);
+  chargeBody(sender: Sender, bytes: number): void {
+    this.charge(sender, Math.floor(bytes / BODY_BYTES));
   }
 
-  private charge(userId: string, tokens: number): void {
-    const bucket = this.refill(userId);
-    const lowest = -this.rate.requestsPerSecond * MAX_DEBT_SECONDS;
-    bucket.level = Math.max(bucket.level - Math.floor(tokens), lowest);
+  chargeAnswer(sender: Sender, bytes: number): void {
+    this.charge(sender, Math.floor(bytes / ANSWER_BYTES));
   }
 
-  private refill(userId: string): Bucket {
-    const { requestsPerSecond, requestBurst } = this.rate;
-    const nowMs = this.nowMs();
-    const known = this.buckets.get(userId) ?? { level: requestBurst, atMs: nowMs };
-    known.level = Math.min(requestBurst, known.level + ((nowMs - known.atMs) / 1_000) * requestsPerSecond);
-    known.atMs = nowMs;
-    this.buckets.delete(userId);
-    this.buckets.set(userId, known);
-    if (this.buckets.size > MAX_USERS) this.forgetOldest();
-    return known;
+  private charge(sender: Sender, tokens: number): void {
+    if (tokens === 0) return;
+    for (const { buckets, id } of this.limitsOf(sender)) buckets.spend(id, tokens);
   }
 
-  private forgetOldest(): void {
-    const [oldest] = this.buckets.keys();
-    if (oldest !== undefined) this.buckets.delete(oldest);
+  private limitsOf({ userId, keyId }: Sender): Limit[] {
+    const limits: Limit[] = [];
+    if (this.users !== undefined) limits.push({ kind: 'user', id: userId, buckets: this.users });
+    if (this.keys !== undefined && keyId !== undefined) limits.push({ kind: 'key', id: keyId, buckets: this.keys });
+    return limits;
   }
 }
 
-/** Functions that charge the user of a request for bytes at the rate of answers. */
+/** Milliseconds until the limit allows a request. */
+const waitMs = ({ buckets, id }: Limit): number => buckets.waitMs(id);
+
+/** The error for a request over a limit, with the time from now until the limit allows one. */
+function createRefusal(exceeded: Limit): RateLimitedError {
+  const limit = exceeded.buckets.rate.perSecond;
+  const sender = exceeded.kind === 'key' ? ' with one API key' : '';
+  return new RateLimitedError(
+    `more than ${limit} requests per second${sender}, large bodies and answers counting as several`,
+    { details: { retryAfterMs: waitMs(exceeded), limit } },
+  );
+}
+
+/** Functions that charge the sender of a request for bytes at the rate of answers. */
 const charges = new WeakMap<FastifyRequest['raw'], (bytes: number) => void>();
 
 /** Adds bytes that a request has read or copied in the store to its cost. */
@@ -98,16 +112,18 @@ export function addRequestBudget(server: FastifyInstance, budget: RequestBudget)
   server.addHook('onRequest', async (request, reply) => {
     const principal = findPrincipal(request);
     if (principal === undefined) return;
-    charges.set(request.raw, (bytes) => budget.chargeAnswer(principal.userId, bytes));
-    const retryAfterMs = budget.take(principal.userId);
-    if (retryAfterMs === 0) return;
-    bodies.read(request, reply, principal.userId);
-    await delay.pass(principal.userId, retryAfterMs);
-    throw budget.createRefusal(retryAfterMs);
+    charges.set(request.raw, (bytes) => budget.chargeAnswer(principal, bytes));
+    const exceeded = budget.take(principal);
+    if (exceeded !== undefined) {
+      bodies.read(request, reply, principal.userId);
+      await delay.pass(principal.userId, waitMs(exceeded));
+    }
+    budget.addHeaders(reply, principal);
+    if (exceeded !== undefined) throw createRefusal(exceeded);
   });
   server.addHook('onSend', async (request, _reply, payload) => {
     const principal = findPrincipal(request);
-    if (principal !== undefined && typeof payload === 'string') budget.chargeAnswer(principal.userId, payload.length);
+    if (principal !== undefined && typeof payload === 'string') budget.chargeAnswer(principal, payload.length);
     return payload;
   });
 }

@@ -19,9 +19,13 @@ export const QuotasFile = z
     max_state_bytes: integer(33_554_432, 1_048_576, 268_435_456).describe(
       "Size of a thread's state as JSON from which clients may add no more to it: no state update, no further run",
     ),
-    requests_per_second: integer(100, 1, 1_000_000).describe(
-      'Requests of one user at one gateway; 16 KiB of a JSON body, 32 KiB of an answer and 4 KiB of the state of a run count as one more each',
+    requests_per_second: integer(100, 0, 1_000_000).describe(
+      'Requests of one user at all gateways together; 16 KiB of a JSON body, 32 KiB of an answer and 4 KiB of the state of a run count as one more each; 0: no limit',
     ),
     request_burst: integer(1_000, 1, 1_000_000).describe('Requests of one user that may come at once'),
+    key_requests_per_second: integer(0, 0, 1_000_000).describe(
+      'Requests with one API key, which count against the limit of its user too; 0: no limit of its own',
+    ),
+    key_request_burst: integer(1_000, 1, 1_000_000).describe('Requests with one API key that may come at once'),
   })
   .describe('Limits per user; over them a request gets 429 with Retry-After');

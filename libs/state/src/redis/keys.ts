@@ -73,6 +73,8 @@ export interface StoreKeys {
   account(userId: string): AccountKeys;
   /** String with a deadline: how many attempts there were. */
   attempts(kind: string, name: string): string;
+  /** Hash with a deadline: tokens for requests of a user or an API key, `level` and `at`. */
+  requestBucket(kind: string, id: string): string;
 }
 
 /** Ids are checked here once more: a ":" in one would let it name another owner's key. */
@@ -102,6 +104,11 @@ function memoryKeys(prefix: string, { userId, agent }: MemoryScope): MemoryKeys 
     quarantine1: `${base}:aside:1`,
     quarantine2: `${base}:aside:2`,
   };
+}
+
+function accountKeys(prefix: string, userId: string): AccountKeys {
+  const record = `${prefix}account:${strict(userId)}`;
+  return { record, sessions: `${record}:sessions` };
 }
 
 export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFiles?: boolean } = {}): StoreKeys {
@@ -173,11 +180,9 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     token: (name) => `${prefix}token:${strict(name)}`,
     lock: (name) => `${prefix}lock:${hashOf(name)}`,
     accounts: `${prefix}accounts`,
-    account: (userId) => ({
-      record: `${prefix}account:${strict(userId)}`,
-      sessions: `${prefix}account:${strict(userId)}:sessions`,
-    }),
+    account: (userId) => accountKeys(prefix, userId),
     attempts: (kind, name) => `${prefix}attempts:${hashOf(kind, name)}`,
+    requestBucket: (kind, id) => `${prefix}requests:${hashOf(kind, id)}`,
     managerPrefix: `${prefix}manager:`,
     manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
     managerSeenPrefix: `${prefix}manager-seen:`,

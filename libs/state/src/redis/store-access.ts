@@ -44,6 +44,7 @@ function patternsOf(keys: StoreKeys) {
     tokens: [keys.token(ANY)],
     locks: [keys.lock(ANY)],
     accounts: [keys.accounts, account.record, account.sessions, keys.attempts(ANY, ANY)],
+    requestBuckets: [keys.requestBucket(ANY, ANY)],
     managers: [keys.manager(ANY), keys.managerSeen(ANY)],
     audit: [keys.audit],
     deadLetters: [keys.deadLetters],
@@ -61,6 +62,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...[own.threads, own.runs, own.events, own.executions, own.idempotency, own.conversions].flat(),
           ...[own.skills, own.agents, own.models, own.memories, own.memoryJobs].flat(),
           ...[own.documents, own.locks, own.accounts, own.volume, own.erasing, own.erased, [tasks]].flat(),
+          ...own.requestBuckets,
         ],
       };
     case 'agent-runner':
