@@ -1,7 +1,7 @@
 import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
 import { type Config, extensionsFile } from '@caribou/config';
-import { busAccess } from '@caribou/contracts';
+import { busAccess, RateLimitedError } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
 import {
   countPendingThreads,
@@ -170,11 +170,19 @@ const createThreadStore = (redis: RedisConnection, { clocks, quotas, runner }: C
 /** The store, which refuses new runs while Redis lacks the memory for what they will write. */
 const withRoom = (store: ThreadStore, memory: MemoryWatch): ThreadStore => ({
   ...store,
-  admit: (request) => {
+  admit: async (request) => {
     memory.assertRoom();
-    return store.admit(request);
+    return await store.admit(request).catch((error: unknown) => {
+      throw error instanceof RateLimitedError ? withoutRetryTime(error) : error;
+    });
   },
 });
+
+/** The error without a time to retry: the store does not know when a run ends, the gateway estimates it. */
+function withoutRetryTime(error: RateLimitedError): RateLimitedError {
+  const { retryAfterMs: _unknown, ...details } = error.details;
+  return new RateLimitedError(error.message, { details, cause: error });
+}
 
 /** The models, whose calls share limits and circuit breaker with the calls of the runners. */
 function withModelGate(

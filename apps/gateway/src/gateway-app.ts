@@ -26,6 +26,7 @@ import { registerJsonParser } from './http/json-body.js';
 import { LargeAnswers } from './http/large-answers.js';
 import { RATE_LIMIT_HEADERS } from './http/rate-limit-headers.js';
 import { addRequestBudget, RequestBudget, type RequestRates } from './http/request-budget.js';
+import { RetryEstimates } from './http/retry-estimates.js';
 import { addSafeHeaders } from './http/safe-headers.js';
 import { isLarge, stringifyInSlices } from './http/sliced-json.js';
 import { replaceNonFiniteNumbers } from './memory/python-json.js';
@@ -91,7 +92,9 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
   new LargeAnswers().addTo(server);
   writeLargeJsonInSlices(server);
   await registerMultipart(server);
-  app.useGlobalFilters(new ErrorFilter(logger, metrics));
+  const estimates = new RetryEstimates();
+  estimates.addTo(server);
+  app.useGlobalFilters(new ErrorFilter(logger, metrics, estimates));
   await app.init();
   await server.ready();
   return app;

@@ -34,7 +34,7 @@ export function scryptPasswords({ atOnce = AT_ONCE, maxWaiting = MAX_WAITING, co
   const derivations = new Limiter({
     maxRunning: atOnce,
     maxWaiting,
-    errorWhenFull: () => new RateLimitedError('too many people sign in at once', { details: { retryAfterMs: 5_000 } }),
+    errorWhenFull: () => new RateLimitedError('too many people sign in at once'),
   });
   const keyOf = (password: string, { logN, r, p }: Cost, salt: Buffer): Promise<Buffer> =>
     // Keyboards may send the same letter as one or as two code points.

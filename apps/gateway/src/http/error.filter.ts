@@ -1,15 +1,17 @@
-import { AppError, type ErrorCode, omitUndefined } from '@caribou/contracts';
+import { AppError, omitUndefined } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SignInRefusal } from '../auth/sign-in-refusal.js';
+import { type RetryEstimates, seriesOf } from './retry-estimates.js';
 
 interface Answer {
   readonly status: number;
   readonly detail: string;
   /** Code by which web clients recognize this refusal. */
   readonly reason?: string;
+  /** Time after which the request would be accepted, where it is known. */
   readonly retryAfterMs?: number;
   /** Further fields of the body, for programs. */
   readonly shown?: Readonly<Record<string, unknown>>;
@@ -29,6 +31,7 @@ export class ErrorFilter implements ExceptionFilter {
   constructor(
     private readonly logger: Logger,
     private readonly metrics: Pick<Metrics, 'requestRefused'>,
+    private readonly estimates: Pick<RetryEstimates, 'refuse'>,
   ) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
@@ -43,8 +46,9 @@ export class ErrorFilter implements ExceptionFilter {
     if (error instanceof AppError && REFUSALS.has(answer.status)) this.metrics.requestRefused(error.code);
     // A hijacked response has already begun; the code that hijacked it ends it.
     if (reply.sent) return;
-    if (answer.retryAfterMs !== undefined)
-      void reply.header('retry-after', Math.max(1, Math.ceil(answer.retryAfterMs / 1_000)));
+    const retryAfterMs =
+      answer.retryAfterMs ?? (REFUSALS.has(answer.status) ? this.estimates.refuse(seriesOf(request)) : undefined);
+    if (retryAfterMs !== undefined) void reply.header('retry-after', Math.max(1, Math.ceil(retryAfterMs / 1_000)));
     const text = answer.detail.slice(0, MAX_DETAIL_CHARS);
     const detail = answer.reason === undefined ? text : { code: answer.reason, message: text };
     void reply.status(answer.status).send({ detail, ...answer.shown });
@@ -53,8 +57,6 @@ export class ErrorFilter implements ExceptionFilter {
 
 export const UNKNOWN_PATH =
   'this server does not know this path: what was asked for is not a part of it, or the address is misspelled';
-
-const RETRY_AFTER_MS: Partial<Record<ErrorCode, number>> = { rate_limited: 1_000, unavailable: 2_000 };
 
 /** Status and text for an error of any origin. */
 export function answerFor(error: unknown): Answer {
@@ -68,8 +70,8 @@ const INTERNAL: Answer = { status: 500, detail: 'internal error' };
 
 function appAnswer(error: AppError): Answer {
   if (!error.expected) return INTERNAL;
-  const requested = error.details['retryAfterMs'];
-  const retryAfterMs = typeof requested === 'number' ? requested : RETRY_AFTER_MS[error.code];
+  const known = error.details['retryAfterMs'];
+  const retryAfterMs = typeof known === 'number' ? known : undefined;
   const detail = error.message;
   const reason = error instanceof SignInRefusal ? { reason: error.reason } : {};
   const shown = isRecord(error.details['shown']) ? { shown: error.details['shown'] } : {};

@@ -52,8 +52,7 @@ export class SkillInstaller {
    * @throws {TooLargeError} when the user has too many skills, or the disk is full
    */
   async install(thread: ThreadKey, path: string): Promise<SkillInstallReply> {
-    if (this.running >= MAX_AT_ONCE)
-      throw new RateLimitedError('too many skills are being installed', { details: { retryAfterMs: 2_000 } });
+    if (this.running >= MAX_AT_ONCE) throw new RateLimitedError('too many skills are being installed');
     this.running += 1;
     try {
       const name = await this.installFrom(thread, path);

@@ -26,7 +26,9 @@ describe('a Redis that', () => {
     await maxMemory(String(Math.round(used * 1.1)));
     await waitFor(async () => (await fresh()) === 429, { what: 'a refusal' });
     const refused = await post('/api/runs');
-    expect(refused.headers['retry-after']).toBe('5');
+    const retryAfter = Number(refused.headers['retry-after']);
+    expect(retryAfter).toBeGreaterThanOrEqual(1);
+    expect(retryAfter).toBeLessThan(30);
     expect(refused.json()).toMatchObject({ detail: expect.stringContaining('80 % full') as string });
 
     await maxMemory('100mb');

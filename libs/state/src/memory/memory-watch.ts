@@ -10,9 +10,6 @@ export interface MemoryWatchOptions {
   readonly everyMs?: number;
 }
 
-/** An estimate, as memory is freed when runs end and threads are deleted. */
-const RETRY_AFTER_MS = 5_000;
-
 /**
  * Polls the memory of Redis, so that new runs are refused while running ones can still end. A Redis without maxmemory, or
  * one that forbids INFO, is never full.
@@ -35,9 +32,7 @@ export class MemoryWatch {
   assertRoom(): void {
     if (!this.full) return;
     const percent = Math.round(this.options.maxShare * 100);
-    throw new RateLimitedError(`the store is more than ${percent} % full: no new runs until memory is freed`, {
-      details: { retryAfterMs: RETRY_AFTER_MS },
-    });
+    throw new RateLimitedError(`the store is more than ${percent} % full: no new runs until memory is freed`);
   }
 
   /** Polls at once, or joins a poll under way. Never rejects: while Redis is unavailable, the last result remains. */

@@ -13,6 +13,12 @@ export class StreamRegistry {
     return this.writers.size;
   }
 
+  /** How many responses the user may open in addition, and how many at all. */
+  roomOf(userId: string): { readonly quota: number; readonly remaining: number } {
+    const open = this.perUser.get(userId) ?? 0;
+    return { quota: this.maxPerUser, remaining: Math.max(0, this.maxPerUser - open) };
+  }
+
   /**
    * Counts one long response of the user; the returned function, which may be called twice, releases it.
    *
@@ -20,11 +26,7 @@ export class StreamRegistry {
    */
   take(userId: string): () => void {
     const open = this.perUser.get(userId) ?? 0;
-    if (open >= this.maxPerUser) {
-      throw new RateLimitedError(`${open} event streams are open, which is the limit`, {
-        details: { retryAfterMs: 5_000 },
-      });
-    }
+    if (open >= this.maxPerUser) throw new RateLimitedError(`${open} event streams are open, which is the limit`);
     this.perUser.set(userId, open + 1);
     let held = true;
     return () => {
