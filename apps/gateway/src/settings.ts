@@ -4,6 +4,7 @@ import type { Config } from '@caribou/config';
 export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools, ...config }: Config) => ({
   heartbeatMs: clocks.heartbeatMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
+  maxSlowReaderBytes: quotas.maxSlowReaderBytes,
   maxTurns: runner.maxTurns,
   maxTurnsCap: runner.maxTurnsCap,
   /** The models without the operator's secrets: keys, URLs, headers. */

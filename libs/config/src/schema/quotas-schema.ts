@@ -15,6 +15,9 @@ export const QuotasFile = z
       .default(0.8)
       .describe("Part of Redis' maxmemory above which new runs are refused while those under way can end"),
     max_streams_per_user: integer(1_000, 1, 100_000).describe('Open event streams of one user at one gateway'),
+    max_slow_reader_bytes: integer(268_435_456, 16_777_216, 17_179_869_184).describe(
+      'Bytes that wait for slow readers of all streams of a gateway; over it the connections of the slowest are closed',
+    ),
     max_threads_per_user: integer(10_000, 1, 1_000_000).describe('Threads of one user, those of stateless runs aside'),
     max_state_bytes: integer(33_554_432, 1_048_576, 268_435_456).describe(
       "Size of a thread's state as JSON from which clients may add no more to it: no state update, no further run",

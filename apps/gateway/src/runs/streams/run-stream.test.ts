@@ -5,6 +5,7 @@ import type { RunEvents } from '@caribou/bus';
 import { sampleRun } from '@caribou/testing';
 import { parsePosition } from './projections/position.js';
 import { streamRun } from './run-stream.js';
+import { SlowReaders } from './slow-readers.js';
 import { SseWriter } from './sse-writer.js';
 
 type RunEventListener = Parameters<RunEvents['subscribeEvents']>[1];
@@ -107,6 +108,7 @@ async function watch({
     beat: ': heartbeat\n\n',
     beatMs: 60_000,
     stallMs: 60_000,
+    slowReaders: new SlowReaders(1_000_000),
   });
   const firstKept = events[0]?.seq ?? 0;
   const lastSeq = events.at(-1)?.seq ?? 0;

@@ -165,13 +165,14 @@ class RunStream {
     await this.writer.write(frame.event, data, frameId({ ...position, logged: this.logged }));
   }
 
-  private async dataOf(frame: Frame): Promise<string | null> {
+  /** The line of data, or its parts when it contains the text of a state, which is then not copied. */
+  private async dataOf(frame: Frame): Promise<string | readonly string[] | null> {
     if ('data' in frame) return frame.data;
     const { run, checkMs } = this.request;
     const thread = { userId: run.user_id, threadId: run.thread_id };
     const load = (): Promise<string | null> => this.ports.values.text(thread, frame.checkpointId);
     const text = await retryWhileUnavailable(load, { checkMs, signal: this.writer.signal });
-    return text === null ? null : `${frame.before}${text}${frame.after}`;
+    return text === null ? null : [frame.before, text, frame.after];
   }
 
   /** Number of the first event of which the client may lack frames. */

@@ -13,6 +13,7 @@ import { RunsService } from '../runs.service.js';
 import { readFinalValues, runOutcome, type RunOutcome } from './run-outcome.js';
 import { streamRun } from './run-stream.js';
 import { ResponseGone, SseWriter, type WriterOptions } from './sse-writer.js';
+import { SlowReaders } from './slow-readers.js';
 import { StreamRegistry } from './stream-registry.js';
 import { ValuesCache } from './values-cache.js';
 
@@ -38,7 +39,7 @@ export interface StreamOptions extends WaitOptions {
 }
 
 /** How a long response is written. */
-interface Answer extends WaitOptions, Omit<WriterOptions, 'stallMs'> {
+interface Answer extends WaitOptions, Omit<WriterOptions, 'stallMs' | 'slowReaders'> {
   write(run: RunRecord, writer: SseWriter): Promise<void>;
 }
 
@@ -47,6 +48,7 @@ interface Answer extends WaitOptions, Omit<WriterOptions, 'stallMs'> {
 export class RunStreams implements OnModuleDestroy {
   private readonly values: ValuesCache;
   private readonly registry: StreamRegistry;
+  private readonly slowReaders: SlowReaders;
 
   constructor(
     @Dependency('threadStore') private readonly store: ThreadStore,
@@ -59,6 +61,7 @@ export class RunStreams implements OnModuleDestroy {
   ) {
     this.values = new ValuesCache(store);
     this.registry = new StreamRegistry(settings.maxStreamsPerUser);
+    this.slowReaders = new SlowReaders(settings.maxSlowReaderBytes);
     metrics.measure('open_streams', () => this.registry.size);
   }
 
@@ -134,7 +137,10 @@ export class RunStreams implements OnModuleDestroy {
       const headers = { ...headersOf(reply), ...linksOf(run), ...answer.headers };
       reply.hijack();
       if (reply.request.method === 'HEAD') reply.raw.writeHead(200, headers).end();
-      else await this.write(run, answer, new SseWriter(reply.raw, { ...answer, headers, stallMs: STALL_MS }));
+      else {
+        const options = { ...answer, headers, stallMs: STALL_MS, slowReaders: this.slowReaders };
+        await this.write(run, answer, new SseWriter(reply.raw, options));
+      }
     } finally {
       release();
     }
@@ -147,9 +153,12 @@ export class RunStreams implements OnModuleDestroy {
     } catch (error) {
       const { run_id: runId, thread_id: threadId } = run;
       if (error instanceof ResponseGone) {
-        this.logger.debug({ event: 'stream.left', runId, reason: error.reason }, 'the client is gone');
+        const left = { event: 'stream.left', runId, reason: error.reason };
+        if (error.reason === 'slow')
+          this.logger.warn(left, 'a slow reader was cut off: too much waits for slow readers');
+        else this.logger.debug(left, 'the client is gone');
         const cancels = answer.cancelOnDisconnect ?? run.kwargs.on_disconnect === 'cancel';
-        if (cancels && error.reason !== 'shutdown') await this.cancel(run);
+        if (cancels && causedByClient(error)) await this.cancel(run);
       } else {
         this.logger.error({ event: 'stream.broke', runId, threadId, error }, 'the stream broke');
         writer.cut('shutdown');
@@ -168,6 +177,9 @@ export class RunStreams implements OnModuleDestroy {
     }
   }
 }
+
+/** Whether the client has left, and the gateway has not cut it off. */
+const causedByClient = ({ reason }: ResponseGone): boolean => reason === 'client' || reason === 'stalled';
 
 /** Headers with the paths of the run, and of its stream for clients that reconnect; without the prefix of the API. */
 export function linksOf({ thread_id, run_id }: RunRecord): Readonly<Record<string, string>> {

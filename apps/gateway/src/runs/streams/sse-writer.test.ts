@@ -1,6 +1,10 @@
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { waitFor } from '@caribou/testing';
+import { SlowReaders } from './slow-readers.js';
 import { ResponseGone, SseWriter, type WriterOptions } from './sse-writer.js';
+
+const MB = 1024 * 1024;
 
 /** A response that is under way, and the client's end of it. */
 async function exchange(options: Partial<WriterOptions>) {
@@ -13,6 +17,7 @@ async function exchange(options: Partial<WriterOptions>) {
           beat: ': heartbeat\n\n',
           beatMs: 60_000,
           stallMs: 60_000,
+          slowReaders: new SlowReaders(MB),
           ...options,
         }),
       );
@@ -118,4 +123,59 @@ describe(SseWriter, () => {
     expect(second.writer.signal.aborted).toBe(false);
     await second.close();
   });
+
+  test('a long text and its parts arrive whole, with every character and without a beat in between', async () => {
+    const { client, writer, close } = await exchange({ beatMs: 1 });
+    const text = textOf(client.setEncoding('utf8'));
+    // Of an odd and an even offset one divides pairs of surrogates at the borders of pieces.
+    const long = '\u{1f600}'.repeat(300_000);
+    await writer.write('values', [`x${long}`, long], '1');
+    await writer.write('values', 'short', '2');
+    await writer.end(long);
+
+    const frames = `event: values\ndata: x${long}${long}\nid: 1\n\nevent: values\ndata: short\nid: 2\n\n`;
+    // A difference of megabytes is not printed.
+    expect((await text).replaceAll(': heartbeat\n\n', '') === frames + long).toBe(true);
+    await close();
+  });
+
+  test('many slow readers of one large text hold it once', async () => {
+    const slowReaders = new SlowReaders(64 * MB);
+    const text = 'x'.repeat(10 * MB);
+    const readers = await Promise.all(Array.from({ length: 20 }, () => exchange({ slowReaders })));
+    for (const { client } of readers) client.pause();
+    const writes = readers.map(({ writer }) => writer.write('values', text, '1').catch(() => undefined));
+    await waitFor(() => readers.every(({ writer }) => writer.heldBytes > 0), { what: 'slow readers' });
+
+    for (const { writer } of readers) expect(writer.heldBytes).toBeLessThan(MB / 4);
+    expect(slowReaders.heldBytes).toBeLessThan(2 * text.length + 5 * MB);
+    for (const { client } of readers) client.resume();
+    await Promise.all(writes);
+    expect(readers.map(({ writer }) => writer.signal.aborted)).not.toContain(true);
+    expect(slowReaders.heldBytes).toBe(0);
+    for (const { close } of readers) await close();
+  }, 30_000);
+
+  test('slow readers of many large texts are cut off over the bound, the slowest first, and others read on', async () => {
+    const slowReaders = new SlowReaders(64 * MB);
+    const readers = await Promise.all(Array.from({ length: 12 }, () => exchange({ slowReaders })));
+    const fast = await exchange({ slowReaders });
+    const received = textOf(fast.client);
+    for (const [index, { client, writer }] of readers.entries()) {
+      client.pause();
+      void writer.write('values', String.fromCharCode(97 + index).repeat(8 * MB), '1').catch(() => undefined);
+      await waitFor(() => writer.heldBytes > 0, { what: 'a slow reader' });
+      expect(slowReaders.heldBytes).toBeLessThanOrEqual(64 * MB);
+    }
+
+    const cut = readers.map(({ writer }) => writer.signal.aborted);
+    expect(cut.lastIndexOf(true)).toBe(cut.filter(Boolean).length - 1);
+    expect(cut.filter((gone) => !gone)).toHaveLength(3);
+    expect(readers[0]?.writer.signal.reason).toMatchObject({ reason: 'slow' });
+    await fast.writer.write('values', 'y'.repeat(8 * MB), '1');
+    await fast.writer.end();
+    expect((await received).length).toBeGreaterThan(8 * MB);
+    for (const { close } of [...readers, fast]) await close();
+    await waitFor(() => slowReaders.heldBytes === 0, { what: 'closed connections to hold nothing' });
+  }, 30_000);
 });

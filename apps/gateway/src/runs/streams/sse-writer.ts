@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
+import type { SlowReaders } from './slow-readers.js';
 
-/** Buffered characters from which text is written to the socket. */
+/** Buffered characters from which text is written to the socket, and the size of the pieces of a longer text. */
 const WRITE_CHARS = 64 * 1024;
 /** Less buffered text than this is written together with the end of the response. */
 const END_CHARS = 8 * 1024;
 
 /** Why a response ended early. */
-export type GoneReason = 'client' | 'stalled' | 'shutdown';
+export type GoneReason = 'client' | 'stalled' | 'slow' | 'shutdown';
 
 /** Thrown in the code that writes a response when the response can no longer be written. */
 export class ResponseGone extends Error {
@@ -29,12 +30,15 @@ export interface WriterOptions {
   readonly beatMs: number;
   /** The connection is closed when the reader does not accept a write within this time, in milliseconds. */
   readonly stallMs: number;
+  /** Bounds the memory that all connections hold for slow readers. */
+  readonly slowReaders: Pick<SlowReaders, 'add' | 'remove'>;
 }
 
 /**
  * Writes a long response: frames of server-sent events, or only a beat until one body at the end. A slow reader pauses
- * the source of the frames; the connection of a reader that stops reading is closed. `signal` aborts with ResponseGone
- * when the client disconnected or stalled, or the gateway stops.
+ * the source of the frames; the connection of a reader that stops reading is closed. A long text is written in pieces, so
+ * that a slow reader holds one piece in its socket, and the text itself is shared by all connections that write it.
+ * `signal` aborts with ResponseGone when the client disconnected, stalled or is too slow, or the gateway stops.
  */
 export class SseWriter {
   private readonly gone = new AbortController();
@@ -44,6 +48,9 @@ export class SseWriter {
   private source: Pausable | undefined;
   private buffered: string[] = [];
   private bufferedChars = 0;
+  /** Whether a part of a text was written whose rest is still to come. */
+  private withinText = false;
+  private paused = false;
 
   constructor(
     private readonly out: ServerResponse,
@@ -61,44 +68,100 @@ export class SseWriter {
     return this.gone.signal;
   }
 
+  /** Bytes that wait in this connection and its buffer. */
+  get heldBytes(): number {
+    return this.out.writableLength + this.bufferedChars;
+  }
+
   /** Sets the source of the frames, which is paused while the reader is slow. */
   pauseWhenSlow(source: Pausable): void {
     this.source = source;
   }
 
-  /** Writes one frame; `data` is one line. @throws {ResponseGone} */
-  async write(event: string, data: string, id: string | null): Promise<void> {
-    const text = `event: ${event}\ndata: ${data}\n${id === null ? '' : `id: ${id}\n`}\n`;
-    this.buffered.push(text);
-    this.bufferedChars += text.length;
+  /** Writes one frame; `data` is one line, or the parts of one. @throws {ResponseGone} */
+  async write(event: string, data: string | readonly string[], id: string | null): Promise<void> {
+    const before = `event: ${event}\ndata: `;
+    const after = `\n${id === null ? '' : `id: ${id}\n`}\n`;
+    if (typeof data === 'string' && data.length < WRITE_CHARS) this.buffer(before + data + after);
+    else {
+      this.buffer(before);
+      for (const part of typeof data === 'string' ? [data] : data) await this.append(part);
+      this.buffer(after);
+      this.withinText = false;
+    }
     if (this.bufferedChars >= WRITE_CHARS) await this.flush();
   }
 
   /** Writes the buffered frames to the socket, and waits while the reader is slow. @throws {ResponseGone} */
   async flush(): Promise<void> {
     if (this.buffered.length === 0) return;
-    this.signal.throwIfAborted();
-    if (this.out.write(this.takeBuffered()) || !this.out.writableNeedDrain) return;
-    this.source?.pause();
     try {
-      await this.waitForDrain();
+      await this.send(this.takeBuffered());
     } finally {
-      this.source?.resume();
+      this.resumeSource();
     }
   }
 
   /** Writes the buffered frames and `text`, and ends the response. @throws {ResponseGone} */
   async end(text = ''): Promise<void> {
     if (this.bufferedChars > END_CHARS) await this.flush();
+    await this.append(text);
     this.signal.throwIfAborted();
     this.finish();
-    this.out.end(this.takeBuffered() + text);
+    this.out.end(this.takeBuffered());
   }
 
   /** Closes the connection without ending the response, so that clients which can reconnect do so. */
   cut(reason: GoneReason): void {
     this.lose(reason);
     this.out.destroy();
+  }
+
+  private buffer(text: string): void {
+    this.buffered.push(text);
+    this.bufferedChars += text.length;
+  }
+
+  /** Buffers a short text. Writes a long one in pieces, each after the reader has accepted the one before. */
+  private async append(text: string): Promise<void> {
+    if (text.length < WRITE_CHARS) {
+      this.buffer(text);
+      return;
+    }
+    this.withinText = true;
+    await this.flush();
+    try {
+      for (let start = 0; start < text.length; ) {
+        const end = endOfPiece(text, start + WRITE_CHARS);
+        await this.send(text.slice(start, end), text);
+        start = end;
+      }
+    } finally {
+      this.resumeSource();
+    }
+  }
+
+  /** @param whole the text that `piece` is a part of, when it is in memory until its last piece is written */
+  private async send(piece: string, whole?: string): Promise<void> {
+    this.signal.throwIfAborted();
+    if (this.out.write(piece) || !this.out.writableNeedDrain) return;
+    this.pauseSource();
+    this.options.slowReaders.add(this, this.heldBytes, whole);
+    try {
+      await this.waitForDrain();
+    } finally {
+      this.options.slowReaders.remove(this);
+    }
+  }
+
+  private pauseSource(): void {
+    if (!this.paused) this.source?.pause();
+    this.paused = true;
+  }
+
+  private resumeSource(): void {
+    if (this.paused) this.source?.resume();
+    this.paused = false;
   }
 
   private takeBuffered(): string {
@@ -131,7 +194,7 @@ export class SseWriter {
   }
 
   private sendBeat(): void {
-    if (!this.out.writableNeedDrain) this.out.write(this.options.beat);
+    if (!this.withinText && !this.out.writableNeedDrain) this.out.write(this.options.beat);
   }
 
   private lose(reason: GoneReason): void {
@@ -145,4 +208,10 @@ export class SseWriter {
     clearInterval(this.beat);
     clearTimeout(this.stall);
   }
+}
+
+/** The end of a piece at this position or one before it, so that no pair of surrogates is divided. */
+function endOfPiece(text: string, end: number): number {
+  const last = text.charCodeAt(end - 1);
+  return last >= 0xd800 && last < 0xdc00 && end < text.length ? end - 1 : Math.min(end, text.length);
 }
