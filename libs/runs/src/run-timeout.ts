@@ -12,10 +12,9 @@ export function startRunTimeout(
   clock: Pick<Clock, 'sleep'>,
 ): { readonly stop: () => void } {
   const limitMs = run.kwargs.timeout_ms;
+  if (limitMs === undefined) return { stop: () => undefined };
   const stopped = new AbortController();
-  if (limitMs !== undefined) {
-    const end = (): void => keeper.fail(new RunTimedOut(limitMs));
-    clock.sleep(Math.max(0, limitMs - ranMs), stopped.signal).then(end, () => undefined);
-  }
+  const end = (): void => keeper.fail(new RunTimedOut(limitMs));
+  clock.sleep(Math.max(0, limitMs - ranMs), stopped.signal).then(end, () => undefined);
   return { stop: () => stopped.abort() };
 }

@@ -14,8 +14,10 @@ export const SUBAGENT_USAGE = 'subagent_token_usage';
  * Token usage of subagents: of one task (for its result), or of all tasks of an answer (for the message that dispatched
  * them).
  */
-export const subagentUsageOf = (message: Message): TokenCounts | undefined =>
-  TokenCounts.safeParse(message.additional_kwargs[SUBAGENT_USAGE]).data;
+export function subagentUsageOf(message: Message): TokenCounts | undefined {
+  const usage = message.additional_kwargs[SUBAGENT_USAGE];
+  return usage === undefined ? undefined : TokenCounts.safeParse(usage).data;
+}
 
 /**
  * Token usage of the answer itself, without the subagents that it dispatched: the total is the size of the conversation

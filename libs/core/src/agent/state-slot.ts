@@ -14,8 +14,13 @@ export interface StateSlot<T> {
 
 /** A field that is stored as long as the thread; clients see `extensions` but not `guards`. */
 export function stateSlot<T>(channel: 'guards' | 'extensions', name: string, schema: z.ZodType<T>): StateSlot<T> {
+  // The usual case is that nothing is stored, and a failed parse costs more than a successful one.
+  const hasDefault = schema.safeParse(undefined).success;
   return {
-    read: (state) => schema.safeParse(state[channel]?.[name]).data,
+    read: (state) => {
+      const stored = state[channel]?.[name];
+      return stored === undefined && !hasDefault ? undefined : schema.safeParse(stored).data;
+    },
     write: (value) => ({ [channel]: { [name]: value ?? null } }),
   };
 }

@@ -126,6 +126,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     deadLetters: `${prefix}dead-letters`,
     thread: ({ userId, threadId }) => {
       const base = `${prefix}thread:${strict(userId)}:${strict(threadId)}`;
+      const owner = user(userId);
       return {
         record: base,
         log: `${base}:log`,
@@ -136,14 +137,14 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
         inbox: `${base}:inbox`,
         lease: `${base}:lease`,
         pending,
-        threads: `${user(userId)}:threads`,
-        inFlight: `${user(userId)}:in-flight`,
+        threads: `${owner}:threads`,
+        inFlight: `${owner}:in-flight`,
         sandbox: `${base}:sandbox`,
         executions: `${base}:executions`,
         usage: `${base}:usage`,
         feed: `${base}:feed`,
         owner: `${base}:owner`,
-        stored: `${user(userId)}:stored`,
+        stored: `${owner}:stored`,
       };
     },
     runPrefix: (userId) => `${prefix}run:${strict(userId)}:`,

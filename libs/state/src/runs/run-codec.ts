@@ -30,13 +30,19 @@ export function runOf(flat: unknown, kwargs: unknown): RunRecord {
 /** Decodes the run record that `runs/admit.lua` wrote; an unset value is stored as '' or not at all. */
 export function summaryOf(flat: unknown): RunSummary {
   const hash = joinParts(hashOf(flat));
-  const fields = Object.entries(RunSummary.shape).map(([name, schema]) => {
-    const { from = [name], as } = storedFields.get(schema) ?? {};
-    const texts = from.map((field) => hash.get(field) ?? '');
-    return [name, texts.length === 1 ? decode(schema, texts[0] ?? '', as) : sum(texts)];
-  });
-  return Object.fromEntries(fields) as RunSummary;
+  return Object.fromEntries(summaryFields.map(({ name, read }) => [name, read(hash)])) as RunSummary;
 }
+
+/** The fields of a summary with functions that read them from a stored record, made once from the schema. */
+const summaryFields = Object.entries(RunSummary.shape).map(([name, schema]) => {
+  const { from = [name], as } = storedFields.get(schema) ?? {};
+  const decode = decoderOf(schema, as);
+  const read = (hash: ReadonlyMap<string, string>): unknown => {
+    const texts = from.map((field) => hash.get(field) ?? '');
+    return texts.length === 1 ? decode(texts[0] ?? '') : sum(texts);
+  };
+  return { name, read };
+});
 
 /** Joins metadata that `includes/ended-record.lua` has stored in parts. */
 function joinParts(hash: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
@@ -51,15 +57,21 @@ function joinParts(hash: ReadonlyMap<string, string>): ReadonlyMap<string, strin
 
 const sum = (texts: readonly string[]): number => texts.reduce((total, text) => total + Number(text), 0);
 
-/** @throws {ZodError} for an unknown value of an enum, {BugError} for text that is not JSON */
-function decode(schema: z.ZodType, text: string, as?: 'items' | 'milliseconds'): unknown {
-  if (schema instanceof z.ZodNullable) return text === '' ? null : decode(schema.unwrap() as z.ZodType, text, as);
-  if (as === 'milliseconds') return new Date(Number(text)).toISOString();
-  if (as === 'items') return parseStored(`[${text}]`);
-  if (schema instanceof z.ZodString) return text;
-  if (schema instanceof z.ZodNumber) return Number(text);
-  if (schema instanceof z.ZodBoolean) return text === '1';
-  return schema instanceof z.ZodEnum ? schema.parse(text) : parseStored(text);
+/**
+ * Returns the function that decodes a field's text. It throws ZodError for an unknown value of an enum, and BugError for
+ * text that is not JSON.
+ */
+function decoderOf(schema: z.ZodType, as?: 'items' | 'milliseconds'): (text: string) => unknown {
+  if (schema instanceof z.ZodNullable) {
+    const decode = decoderOf(schema.unwrap() as z.ZodType, as);
+    return (text) => (text === '' ? null : decode(text));
+  }
+  if (as === 'milliseconds') return (text) => new Date(Number(text)).toISOString();
+  if (as === 'items') return (text) => parseStored(`[${text}]`);
+  if (schema instanceof z.ZodString) return (text) => text;
+  if (schema instanceof z.ZodNumber) return Number;
+  if (schema instanceof z.ZodBoolean) return (text) => text === '1';
+  return schema instanceof z.ZodEnum ? (text) => schema.parse(text) : parseStored;
 }
 
 /** Decodes a stored cancel flag; '' means none. */
