@@ -40,6 +40,7 @@ import { scryptPasswords } from './auth/passwords.js';
 import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
 import { filesOnVolume } from './files/uploads/files-on-volume.js';
+import { LoopLagWatch } from './http/loop-lag-watch.js';
 import { toSettings } from './settings.js';
 
 /** Everything that the gateway's services are built from; `listDependencies` is the one list. */
@@ -65,8 +66,9 @@ export async function createDependencies(config: Config, logger: Logger) {
   const bus = connectGatewayBus(config, logger);
   const volume = new SharedVolume(redisVolumeRegistry(redis), config.homeDir);
   const memory = new MemoryWatch(redis, { maxShare: config.quotas.maxStoreShare, logger });
+  const loopLag = new LoopLagWatch({ maxMs: config.quotas.maxEventLoopLagMs, logger });
   return {
-    dependencies: listDependencies(config, { tracing, redis, bus, volume, memory, metrics, logger }),
+    dependencies: listDependencies(config, { tracing, redis, bus, volume, memory, loopLag, metrics, logger }),
     /** Checks Redis and the volume. @throws {UnavailableError} when Redis would lose threads */
     checkStore: async (): Promise<void> => {
       await requireDurableRedis(redis, logger);
@@ -78,6 +80,7 @@ export async function createDependencies(config: Config, logger: Logger) {
       { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
       { name: 'bus', run: () => bus.close() },
       { name: 'memory watch', run: () => Promise.resolve(memory.stop()) },
+      { name: 'event-loop lag', run: () => Promise.resolve(loopLag.stop()) },
       { name: 'redis', run: () => redis.close() },
     ] satisfies StopStep[],
   };
@@ -89,13 +92,15 @@ interface Connections {
   readonly bus: Bus;
   readonly volume: SharedVolume;
   readonly memory: MemoryWatch;
+  readonly loopLag: LoopLagWatch;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
 
-function listDependencies(config: Config, { tracing, redis, bus, volume, memory, metrics, logger }: Connections) {
+function listDependencies(config: Config, connections: Connections) {
+  const { tracing, redis, bus, volume, metrics, logger } = connections;
   const models = createModelCatalog(config.models, { clocks: config.clocks, logger });
-  const store = withRoom(createThreadStore(redis, config), memory);
+  const store = withAdmissionControl(createThreadStore(redis, config), connections);
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
   const memories = redisMemoryStore(redis);
   const erasures = new Erasures({
@@ -167,10 +172,17 @@ const createThreadStore = (redis: RedisConnection, { clocks, quotas, runner }: C
     idempotencyTtlMs: clocks.idempotencyTtlMs,
   });
 
-/** The store, which refuses new runs while Redis lacks the memory for what they will write. */
-const withRoom = (store: ThreadStore, memory: MemoryWatch): ThreadStore => ({
+/**
+ * The store, which refuses new runs while this process is overloaded, and while Redis lacks the memory for what they will
+ * write.
+ */
+const withAdmissionControl = (
+  store: ThreadStore,
+  { memory, loopLag }: Pick<Connections, 'memory' | 'loopLag'>,
+): ThreadStore => ({
   ...store,
   admit: async (request) => {
+    loopLag.assertResponsive();
     memory.assertRoom();
     return await store.admit(request).catch((error: unknown) => {
       throw error instanceof RateLimitedError ? withoutRetryTime(error) : error;

@@ -43,7 +43,7 @@ export class ErrorFilter implements ExceptionFilter {
       const fields = { error, method: request.method, route: request.routeOptions.url, status: answer.status };
       this.logger.error(fields, 'request failed');
     }
-    if (error instanceof AppError && REFUSALS.has(answer.status)) this.metrics.requestRefused(error.code);
+    if (error instanceof AppError && REFUSALS.has(answer.status)) this.metrics.requestRefused(reasonOf(error));
     // A hijacked response has already begun; the code that hijacked it ends it.
     if (reply.sent) return;
     const retryAfterMs =
@@ -57,6 +57,9 @@ export class ErrorFilter implements ExceptionFilter {
 
 export const UNKNOWN_PATH =
   'this server does not know this path: what was asked for is not a part of it, or the address is misspelled';
+
+/** Why a request was refused, for metrics: one of a few words. */
+const reasonOf = ({ code, details: { refusal } }: AppError): string => (typeof refusal === 'string' ? refusal : code);
 
 /** Status and text for an error of any origin. */
 export function answerFor(error: unknown): Answer {

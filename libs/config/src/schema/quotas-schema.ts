@@ -14,6 +14,9 @@ export const QuotasFile = z
       .max(1)
       .default(0.8)
       .describe("Part of Redis' maxmemory above which new runs are refused while those under way can end"),
+    max_event_loop_lag_ms: integer(2_000, 0, 60_000).describe(
+      'How late the event loop of a gateway may run (p99 of a second, twice in a row); over it the gateway starts no runs; 0: no limit',
+    ),
     max_streams_per_user: integer(1_000, 1, 100_000).describe('Open event streams of one user at one gateway'),
     max_slow_reader_bytes: integer(268_435_456, 16_777_216, 17_179_869_184).describe(
       'Bytes that wait for slow readers of all streams of a gateway; over it the connections of the slowest are closed',

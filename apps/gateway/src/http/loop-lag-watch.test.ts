@@ -1,0 +1,61 @@
+import { UnavailableError } from '@caribou/contracts';
+import { type Logger, silentLogger } from '@caribou/core';
+import { waitFor } from '@caribou/testing';
+import { LoopLagWatch } from './loop-lag-watch.js';
+
+/** Keeps the event loop busy for so long. */
+function block(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+const refusalOf = (watch: LoopLagWatch): unknown => {
+  try {
+    watch.assertResponsive();
+    return null;
+  } catch (error) {
+    return error;
+  }
+};
+
+/** Makes the event loop late until the returned function is called. */
+function loadEventLoop(ms: number): () => void {
+  let timer: NodeJS.Timeout;
+  const stall = (): void => {
+    block(ms);
+    timer = setTimeout(stall, 10);
+  };
+  timer = setTimeout(stall, 0);
+  return () => clearTimeout(timer);
+}
+
+describe(LoopLagWatch, () => {
+  const messages: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (_fields: object, message: string) => void messages.push(message) };
+
+  test('runs are refused while the event loop stalls again and again, and accepted once it has time', async () => {
+    const watch = new LoopLagWatch({ maxMs: 100, logger, everyMs: 50 });
+    const stopLoad = loadEventLoop(400);
+    try {
+      await waitFor(() => refusalOf(watch) !== null, { what: 'a refusal', timeoutMs: 30_000 });
+      const refusal = refusalOf(watch);
+      expect(refusal).toBeInstanceOf(UnavailableError);
+      expect(refusal).toMatchObject({ details: { refusal: 'overloaded' } });
+    } finally {
+      stopLoad();
+    }
+    await waitFor(() => refusalOf(watch) === null, { what: 'acceptance', timeoutMs: 30_000 });
+    watch.stop();
+    expect(messages.slice(0, 2)).toEqual([expect.stringContaining('overloaded'), expect.stringContaining('has time')]);
+  }, 60_000);
+
+  test('a bound of 0 refuses nothing', async () => {
+    const watch = new LoopLagWatch({ maxMs: 0, logger, everyMs: 5 });
+    for (let stall = 0; stall < 5; stall += 1) {
+      block(60);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(refusalOf(watch)).toBeNull();
+    watch.stop();
+  });
+});
