@@ -26,8 +26,8 @@ export function redisThreadStore(redis: RedisConnection, options: StoreOptions =
     ...threadUsage(redis),
     ping: () => redis.ping(),
     checkDurable: async () => {
-      const [finding] = await checkRedis(redis);
-      if (finding !== undefined) throw new UnavailableError(finding.message, { details: { dependency: 'redis' } });
+      const messages = (await checkRedis(redis)).map(({ message }) => message);
+      if (messages.length > 0) throw new UnavailableError(messages.join('; '), { details: { dependency: 'redis' } });
     },
   };
 }

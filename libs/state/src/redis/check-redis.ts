@@ -23,13 +23,15 @@ export async function checkRedis(redis: RedisConnection): Promise<readonly Redis
     return [
       ...policyFindings(fieldOf(memory, 'maxmemory_policy')),
       ...appendOnlyFindings(fieldOf(persistence, 'aof_enabled')),
+      ...memoryFindings(fieldOf(memory, 'maxmemory')),
     ];
   } catch (error) {
     if (error instanceof UnavailableError || !(error instanceof AppError)) throw error;
     return [
       {
         level: 'warning',
-        message: 'Redis forbids INFO: make sure that maxmemory-policy is noeviction and appendonly is yes',
+        message:
+          'Redis forbids INFO: make sure that maxmemory is set, maxmemory-policy is noeviction and appendonly is yes',
       },
     ];
   }
@@ -78,3 +80,14 @@ const appendOnlyFindings = (enabled: string | undefined): RedisFinding[] =>
           message: 'Redis runs without AOF (appendonly no): a restart of Redis loses threads and runs',
         },
       ];
+
+const memoryFindings = (maxBytes: string | undefined): RedisFinding[] =>
+  maxBytes === '0'
+    ? [
+        {
+          level: 'warning',
+          message:
+            'Redis has no maxmemory: no run is refused before the memory of its machine is used up; set maxmemory',
+        },
+      ]
+    : [];

@@ -147,14 +147,15 @@ describe(checkRedis, () => {
     }
   };
 
-  test('a server with AOF and noeviction is fine', async () => {
-    expect(await findings({})).toEqual([]);
+  test('a server with AOF, noeviction and maxmemory is fine', async () => {
+    expect(await findings({ args: ['--maxmemory', '1gb'] })).toEqual([]);
   });
 
-  test('eviction is an error, a missing AOF a warning', async () => {
+  test('eviction is an error, a missing AOF and a missing maxmemory are warnings', async () => {
     expect(await findings({ appendonly: false, args: ['--maxmemory-policy', 'allkeys-lru'] })).toEqual([
       { level: 'error', message: expect.stringContaining('allkeys-lru') },
       { level: 'warning', message: expect.stringContaining('AOF') },
+      { level: 'warning', message: expect.stringContaining('no maxmemory') },
     ]);
   });
 
