@@ -18,7 +18,7 @@ interface Series {
  * Estimates the time after which a refused request would be accepted, where nobody knows it: until a run of the user has
  * ended, until a stream is closed, until Redis is available again. The best guess without knowledge of the cause is that
  * it lasts as long again as it has lasted, so the estimate is the time since the first refusal, between one second and
- * one minute. A request that is accepted ends the series of refusals.
+ * one minute. A request that is accepted ends the series of refusals: one that streams at its start, others at their end.
  */
 export class RetryEstimates {
   private readonly series = new Map<string, Series>();
@@ -42,6 +42,11 @@ export class RetryEstimates {
 
   /** Ends the series of refusals of each request that is accepted. */
   addTo(server: FastifyInstance): void {
+    server.addHook('preHandler', (request, _reply, done) => {
+      const name = seriesOf(request);
+      if (this.series.has(name)) acceptances.set(request.raw, () => this.accept(name));
+      done();
+    });
     server.addHook('onResponse', (request, reply, done) => {
       if (this.series.size > 0 && reply.statusCode < 400) this.accept(seriesOf(request));
       done();
@@ -52,6 +57,14 @@ export class RetryEstimates {
     const [oldest] = this.series.keys();
     if (oldest !== undefined) this.series.delete(oldest);
   }
+}
+
+/** Functions that end the series of refusals of a request. */
+const acceptances = new WeakMap<FastifyRequest['raw'], () => void>();
+
+/** Ends the refusals of a request whose answer has begun and may take long. */
+export function endRefusals({ raw }: FastifyRequest): void {
+  acceptances.get(raw)?.();
 }
 
 /** The series that the refusals of a request belong to: those of one user on one route. */

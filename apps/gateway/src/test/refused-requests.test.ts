@@ -46,6 +46,20 @@ describe('Retry-After', () => {
     expect(refused.headers.get('ratelimit-policy')).toContain('"streams";q=1;qu="concurrent-requests"');
     expect(refused.headers.get('ratelimit')).toContain('"streams";r=0');
     expect(refused.headers.get('retry-after')).toBe('1');
+    const longer = async () => Number((await fetch(url)).headers.get('retry-after')) >= 2;
+    await waitFor(longer, { what: 'a longer wait' });
+
     reader.abort();
+    const next = new AbortController();
+    const opened = await waitFor(
+      async () => {
+        const answer = await fetch(url, { signal: next.signal });
+        return answer.ok && answer;
+      },
+      { what: 'a stream that is accepted' },
+    );
+    expect(opened.headers.get('retry-after')).toBeNull();
+    expect((await fetch(url)).headers.get('retry-after')).toBe('1');
+    next.abort();
   }, 30_000);
 });

@@ -8,6 +8,7 @@ import { Dependency, type GatewayBus } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
 import { parsePosition } from './projections/position.js';
 import { addRateLimit } from '../../http/rate-limit-headers.js';
+import { endRefusals } from '../../http/retry-estimates.js';
 import { stringifyInSlices } from '../../http/sliced-json.js';
 import { RunsService } from '../runs.service.js';
 import { readFinalValues, runOutcome, type RunOutcome } from './run-outcome.js';
@@ -135,6 +136,7 @@ export class RunStreams implements OnModuleDestroy {
     try {
       const run = await find();
       const headers = { ...headersOf(reply), ...linksOf(run), ...answer.headers };
+      endRefusals(reply.request);
       reply.hijack();
       if (reply.request.method === 'HEAD') reply.raw.writeHead(200, headers).end();
       else {
