@@ -16,6 +16,7 @@ export interface LoadMetrics {
 const figures = {
   active_runs: 'Runs that this process executes',
   open_streams: 'Event streams and other long answers that are open',
+  slow_reader_bytes: 'Bytes that wait for slow readers of event streams',
   pending_threads: 'Threads with a run that waits or is under way, of all users',
 } as const;
 

@@ -64,6 +64,7 @@ export class RunStreams implements OnModuleDestroy {
     this.registry = new StreamRegistry(settings.maxStreamsPerUser);
     this.slowReaders = new SlowReaders(settings.maxSlowReaderBytes);
     metrics.measure('open_streams', () => this.registry.size);
+    metrics.measure('slow_reader_bytes', () => this.slowReaders.heldBytes);
   }
 
   /** Breaks off all streams without an `end` when the process stops, so that clients reconnect to another gateway. */
