@@ -58,7 +58,7 @@ export class ErrorFilter implements ExceptionFilter {
 export const UNKNOWN_PATH =
   'this server does not know this path: what was asked for is not a part of it, or the address is misspelled';
 
-/** Why a request was refused, for metrics: one of a few words. */
+/** Why a request was refused: a value of the label `reason` in metrics. */
 const reasonOf = ({ code, details: { refusal } }: AppError): string => (typeof refusal === 'string' ? refusal : code);
 
 /** Status and text for an error of any origin. */

@@ -7,7 +7,7 @@ const MAX_BUCKETS = 10_000;
 const MAX_DEBT_SECONDS = 60;
 /** Part of the remaining tokens that a gateway spends before it reports them to the shared bucket. */
 const REPORTED_PART = 0.1;
-/** Reports under way at once. Above it gateways go on with their own buckets and report later. */
+/** Reports under way at once. Further buckets report later. */
 const MAX_REPORTS = 100;
 /** Time without reports of a bucket after one that failed. */
 const RETRY_MS = 1_000;

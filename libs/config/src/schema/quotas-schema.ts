@@ -34,4 +34,4 @@ export const QuotasFile = z
     ),
     key_request_burst: integer(1_000, 1, 1_000_000).describe('Requests with one API key that may come at once'),
   })
-  .describe('Limits per user; over them a request gets 429 with Retry-After');
+  .describe('Limits per user and per gateway; over them a request gets 429 or 503 with Retry-After');
