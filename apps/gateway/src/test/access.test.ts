@@ -7,7 +7,7 @@ const NOBODY = '00000000-0000-4000-8000-000000000000';
 const open = new Set(['/api/ok', '/api/info', '/health', '/ready', '/openapi.json', '/docs', '/docs/x', '/']);
 
 describe('access', () => {
-  const fixture = useGateways();
+  const fixture = useGateways({ args: ['--maxmemory', '1gb'] });
   let locked: OpenGateway;
   let local: OpenGateway;
   let published: OpenGateway;
