@@ -3,7 +3,7 @@ import type { ClocksConfig, ModelConfig } from '@caribou/config';
 import { type ModelError, omitUndefined } from '@caribou/contracts';
 import type { Logger, ModelPort } from '@caribou/core';
 import { AnswerStream } from './answer-stream.js';
-import { buildRequest, type ProviderRequest } from './build-request.js';
+import { buildRequest, type ProviderRequest, requestJson } from './build-request.js';
 import { createTransport, ConnectTimeout, type Endpoint, Refusal, type Transport } from './http-transport.js';
 import { failure, refusalFailure } from './provider-error.js';
 import { type ProviderText, providerTextOf } from './provider-text.js';
@@ -88,7 +88,7 @@ interface Sending {
 
 /** @throws {ModelError} when there is no 2xx answer with an event stream */
 async function send(transport: Transport, { body, model, textOf, signal }: Sending): Promise<IncomingMessage> {
-  const message = await transport.post(JSON.stringify(body), signal).catch((error: unknown) => {
+  const message = await transport.post(requestJson(body), signal).catch((error: unknown) => {
     throw requestFailure(error, model, textOf);
   });
   if (message.headers['content-type']?.startsWith('application/json') === true) {
