@@ -34,6 +34,16 @@ export interface Entry {
   cancelled: boolean;
 }
 
+/** What runs at the end of the current turn of a process. */
+export class SimImmediate {
+  cancelled = false;
+
+  constructor(
+    readonly process: SimProcess,
+    readonly run: () => void,
+  ) {}
+}
+
 const realImmediate = setImmediate;
 const nextTurn = (): Promise<void> => new Promise((resolve) => realImmediate(resolve));
 
@@ -50,7 +60,7 @@ export class Scheduler {
   private digestValue = 0x811c9dc5;
   private readonly heap: Entry[] = [];
   private order = 0;
-  private immediates: { readonly process: SimProcess; readonly run: () => void; cancelled: boolean }[] = [];
+  private immediates: SimImmediate[] = [];
   readonly lines: string[] = [];
 
   constructor(
@@ -80,8 +90,8 @@ export class Scheduler {
     return new Promise((resolve) => this.after(delayMs, process, label, resolve));
   }
 
-  immediate(process: SimProcess, run: () => void): { cancelled: boolean } {
-    const entry = { process, run, cancelled: false };
+  immediate(process: SimProcess, run: () => void): SimImmediate {
+    const entry = new SimImmediate(process, run);
     this.immediates.push(entry);
     return entry;
   }

@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { context, type Entry, type Scheduler, type SimProcess } from './scheduler.js';
+import { context, type Entry, type Scheduler, type SimProcess, SimImmediate } from './scheduler.js';
 
 /** A timer of a simulated process, instead of Node's. */
 class SimTimer {
@@ -58,6 +58,7 @@ export function installVirtualGlobals(): void {
   const realUuid = crypto.randomUUID.bind(crypto);
   const clear = (handle: unknown, otherwise: (handle: never) => void): void => {
     if (handle instanceof SimTimer) handle.cancel();
+    else if (handle instanceof SimImmediate) handle.cancelled = true;
     else otherwise(handle as never);
   };
   const immediate = (run: Callback, ...args: unknown[]): unknown => {
@@ -73,6 +74,7 @@ export function installVirtualGlobals(): void {
     setImmediate: immediate,
     clearTimeout: (handle: unknown) => clear(handle, real.clearTimeout),
     clearInterval: (handle: unknown) => clear(handle, real.clearInterval),
+    clearImmediate: (handle: unknown) => clear(handle, real.clearImmediate),
   });
   const realTimeout = AbortSignal.timeout.bind(AbortSignal);
   AbortSignal.timeout = (ms) => {
