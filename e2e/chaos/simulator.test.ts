@@ -37,7 +37,7 @@ describe('npm run simulate', () => {
 
   test.each([
     ['journal', 'kill', 40, /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
-    ['memory', 'failover', 40, /the effect [0-9a-f-]{36} of a command happened 2 times/],
+    ['memory', 'failover', 100, /the effect [0-9a-f-]{36} of a command happened 2 times/],
     ['expiry', 'outage', 40, /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
     ['lease', 'jump', 40, /was started [23] times, and nothing went wrong but the wall clock/],
     ['takeover', 'kill', 200, /the run of a dead runner waited \d+ s for another one/],

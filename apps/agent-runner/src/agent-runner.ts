@@ -5,6 +5,7 @@ import {
   redisAgents,
   redisConversions,
   redisMemoryStore,
+  redisProcessRegistry,
   redisRunStore,
   redisToolJournal,
   requireDurableRedis,
@@ -33,6 +34,7 @@ function openRunner(base: WorkerBase): OpenRole {
     leaseMs: clocks.leaseMs,
     maxAttempts: runner.maxAttempts,
     eventsTtlMs: clocks.eventsTtlMs,
+    process: base.process,
   });
   const subagents = connectSubagents(base);
   return {
@@ -48,6 +50,7 @@ function openRunner(base: WorkerBase): OpenRole {
       }),
     },
     journal: redisToolJournal(redis),
+    processes: redisProcessRegistry(redis, 'runs'),
     loop: (tools) =>
       leadAgent(
         {

@@ -7,8 +7,9 @@ runMain(async () => {
   const config = loadConfig();
   const logger = createLogger({ service: 'memory-worker', level: config.logLevel });
   const parts = openMemoryWorker(config, logger);
-  const { bus, redis, worker, checks, metrics } = parts;
+  const { bus, redis, worker, processLease, checks, metrics } = parts;
   const health = await startHealthServer({ port: config.healthPort, checks, metrics });
+  processLease?.start();
   worker?.start();
   const nudges = worker === undefined ? undefined : subscribeToNotifications(bus, worker);
   runUntilStopped({
@@ -18,6 +19,7 @@ runMain(async () => {
     stop: [
       { name: 'nudges', run: () => Promise.resolve(nudges?.stop()) },
       { name: 'readings', run: () => worker?.drain(config.clocks.drainMs / 2) ?? Promise.resolve() },
+      { name: 'process lease', run: () => processLease?.stop() ?? Promise.resolve() },
       { name: 'health server', run: () => health.close() },
       { name: 'bus', run: () => bus.close() },
       { name: 'redis', run: () => redis.close() },

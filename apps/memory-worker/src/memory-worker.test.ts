@@ -21,7 +21,9 @@ function fixture({ slots = 2, pollMs = 5, idleMs = 60_000 } = {}) {
   const open = new Map<string, () => void>();
   const cut: string[] = [];
   let failing = false;
-  const jobs: Pick<MemoryJobs, 'ready' | 'take'> = {
+  const orphaned: MemoryJobKey[] = [];
+  const jobs: Pick<MemoryJobs, 'ready' | 'orphans' | 'take'> = {
+    orphans: () => (failing ? Promise.reject(new UnavailableError('away')) : Promise.resolve(orphaned)),
     ready: (limit) => {
       polls.push(limit);
       if (failing) return Promise.reject(new UnavailableError('away'));
@@ -55,7 +57,7 @@ function fixture({ slots = 2, pollMs = 5, idleMs = 60_000 } = {}) {
     open.get(threadId)?.();
     open.delete(threadId);
   };
-  return { worker, ready, polls, open, cut, end, fail: (value: boolean) => (failing = value) };
+  return { worker, ready, orphaned, polls, open, cut, end, fail: (value: boolean) => (failing = value) };
 }
 
 const are = (map: ReadonlyMap<string, unknown>, ...names: string[]): Promise<unknown> =>
@@ -94,6 +96,24 @@ describe(MemoryWorker, () => {
     end('broken');
     await are(open, 'a');
     end('a');
+    await worker.drain(1_000);
+  });
+
+  test('takes jobs of dead processes over while slots are free, and survives a store that is away', async () => {
+    const { worker, ready, orphaned, open, end, fail } = fixture({ idleMs: 60_000 });
+    worker.start();
+    fail(true);
+    await worker.takeOver(['p']);
+    fail(false);
+    for (const name of ['a', 'b', 'c']) orphaned.push(key(name));
+    ready.push(...orphaned);
+
+    await worker.takeOver(['p']);
+
+    expect([...open.keys()]).toEqual(['a', 'b']);
+    ready.length = 0;
+    end('a');
+    end('b');
     await worker.drain(1_000);
   });
 

@@ -1,10 +1,10 @@
 import { newId, UnavailableError } from '@caribou/contracts';
-import type { Clock, Logger, MemoryJob, MemoryJobs } from '@caribou/core';
+import type { Clock, Logger, MemoryJob, MemoryJobKey, MemoryJobs } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
 import type { MemoryExtraction } from './memory-extraction.js';
 
 export interface MemoryWorkerOptions {
-  readonly jobs: Pick<MemoryJobs, 'ready' | 'take'>;
+  readonly jobs: Pick<MemoryJobs, 'ready' | 'orphans' | 'take'>;
   readonly extraction: Pick<MemoryExtraction, 'run'>;
   readonly metrics: Pick<Metrics, 'memoryDue'>;
   readonly clock: Clock;
@@ -83,15 +83,32 @@ export class MemoryWorker {
     let taken = 0;
     for (const key of found) {
       if (this.stopping.signal.aborted) break;
-      const sentMs = this.options.clock.monotonicMs();
-      const job = await jobs.take(key, this.ownerId);
-      if (job === null) continue;
-      taken += 1;
-      this.startJob(job, sentMs);
+      if (await this.take(key)) taken += 1;
     }
     if (found.length > 0) return { ms: taken > 0 ? 0 : CONTENDED_MS * (0.5 + random()), idle: false };
     const maxMs = nextInMs === null ? idleMs : pollMs;
     return { ms: Math.min(nextInMs ?? idleMs * 2, maxMs * (0.5 + random())), idle: nextInMs === null };
+  }
+
+  /** Takes over jobs of processes that died, as far as slots are free. Never rejects. */
+  async takeOver(dead: readonly string[]): Promise<void> {
+    const { jobs, slots, logger } = this.options;
+    try {
+      for (const key of await jobs.orphans(dead)) {
+        if (this.stopping.signal.aborted || this.running.size >= slots) return;
+        await this.take(key);
+      }
+    } catch (error) {
+      if (!(error instanceof UnavailableError)) throw error;
+      logger.warn({ event: 'orphans.take_over', outcome: 'error', error }, 'jobs of a dead process not taken over yet');
+    }
+  }
+
+  private async take(key: MemoryJobKey): Promise<boolean> {
+    const sentMs = this.options.clock.monotonicMs();
+    const job = await this.options.jobs.take(key, this.ownerId);
+    if (job !== null) this.startJob(job, sentMs);
+    return job !== null;
   }
 
   private startJob(job: MemoryJob, takenMs: number): void {

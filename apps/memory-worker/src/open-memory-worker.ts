@@ -1,12 +1,21 @@
 import { modelGateLimits } from '@caribou/agent';
 import type { Bus, Wake } from '@caribou/bus';
 import type { Config } from '@caribou/config';
+import { newId } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
 import { gateCatalog } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
 import type { HealthCheck } from '@caribou/service';
 import type { Metrics } from '@caribou/observability';
-import { type RedisConnection, redisMemoryJobs, redisMemoryStore, redisModelGate } from '@caribou/state';
+import {
+  type ProcessOwner,
+  redisProcessRegistry,
+  type RedisConnection,
+  redisMemoryJobs,
+  redisMemoryStore,
+  redisModelGate,
+} from '@caribou/state';
+import { ProcessLease } from '@caribou/runs';
 import { type Connections, openConnections } from '@caribou/worker';
 import { MemoryWorker } from './memory-worker.js';
 import { ExtractionModel } from './extraction-model.js';
@@ -16,6 +25,8 @@ import { MemoryExtraction } from './memory-extraction.js';
 export interface MemoryParts extends Connections {
   /** The worker; undefined when memory is disabled. */
   readonly worker: MemoryWorker | undefined;
+  /** The lease of this process; undefined when memory is disabled. */
+  readonly processLease: ProcessLease | undefined;
   readonly checks: readonly HealthCheck[];
 }
 
@@ -37,9 +48,12 @@ export function openMemoryWorker(config: Config, logger: Logger): MemoryParts {
     checkMs: config.clocks.sweepMs,
   });
   const { bus, redis } = connections;
+  const owner = { processId: newId(), leaseMs: config.clocks.processLeaseMs };
+  const worker = memory.enabled ? buildWorker(config, { ...connections, logger, owner }) : undefined;
   return {
     ...connections,
-    worker: memory.enabled ? buildWorker(config, { ...connections, logger }) : undefined,
+    worker,
+    processLease: worker === undefined ? undefined : leaseOf(owner, worker, { config, redis, logger }),
     checks: [
       { name: 'redis', check: () => redis.ping() },
       { name: 'nats', check: () => bus.checkStreams() },
@@ -52,13 +66,29 @@ interface Base {
   readonly redis: RedisConnection;
   readonly metrics: Metrics;
   readonly logger: Logger;
+  /** This process, as the owner of the jobs that it takes. */
+  readonly owner: ProcessOwner;
 }
 
-function buildWorker(config: Config, { bus, redis, metrics, logger }: Base): MemoryWorker {
+const leaseOf = (
+  owner: ProcessOwner,
+  worker: MemoryWorker,
+  { config, redis, logger }: { readonly config: Config; readonly redis: RedisConnection; readonly logger: Logger },
+): ProcessLease =>
+  new ProcessLease({
+    owner,
+    registry: redisProcessRegistry(redis, 'memory'),
+    renewMs: config.clocks.processRenewMs,
+    clock: systemClock,
+    logger,
+    onDeaths: ({ dead }) => worker.takeOver(dead),
+  });
+
+function buildWorker(config: Config, { bus, redis, metrics, logger, owner }: Base): MemoryWorker {
   const { chain, clocks } = config;
   const { memory } = chain;
   const debounceMs = memory.debounce_seconds * SECOND_MS;
-  const jobs = redisMemoryJobs(redis, { debounceMs, leaseMs: clocks.leaseMs });
+  const jobs = redisMemoryJobs(redis, { debounceMs, leaseMs: clocks.leaseMs, process: owner });
   const model = new ExtractionModel({
     models: catalogOf(config, redis, logger),
     modelName: memory.model_name,

@@ -1,7 +1,14 @@
 import { taskLimits } from '@caribou/agent';
 import { BugError, taskIds } from '@caribou/contracts';
 import { type SandboxPort, systemClock } from '@caribou/core';
-import { redisRunStore, redisTaskSlots, redisTaskStore, redisToolJournal, taskPart } from '@caribou/state';
+import {
+  redisProcessRegistry,
+  redisRunStore,
+  redisTaskSlots,
+  redisTaskStore,
+  redisToolJournal,
+  taskPart,
+} from '@caribou/state';
 import type { AgentRole, OpenRole, WorkerBase } from '@caribou/worker';
 import { createBorrowedSandbox } from './borrowed-sandbox.js';
 import { HeldTasks } from './held-tasks.js';
@@ -18,23 +25,25 @@ export const subagentPool: AgentRole = {
 };
 
 function openPool(base: WorkerBase): OpenRole {
-  const { config, logger, redis, models, gate } = base;
+  const { config, logger, redis, models, gate, process } = base;
   const { clocks, chain, runner } = config;
   const { subagents } = chain;
   const threads = taskPart(redis);
   const held = new HeldTasks();
-  const slots = redisTaskSlots({ tasks: threads, parents: redis, leaseMs: clocks.leaseMs });
+  const slots = redisTaskSlots({ tasks: threads, parents: redis, leaseMs: clocks.leaseMs, process });
   const limits = taskLimits(subagents);
   const tasks = redisTaskStore(threads, limits);
   const runs = redisRunStore(threads, {
     leaseMs: clocks.leaseMs,
     maxAttempts: runner.maxAttempts,
     eventsTtlMs: limits.keptMs,
+    process,
   });
   const sandbox = sandboxOfParents(base, held);
   return {
     runs: { store: createSlottedStore({ store: runs, slots, forget: (task) => tasks.forget(task), held }), sandbox },
     journal: redisToolJournal(threads),
+    processes: redisProcessRegistry(threads, 'runs'),
     loop: (tools) => subagentLoop({ ...tools, models, gate, sandbox }, config),
     worker: (parts) =>
       new TaskWorker({

@@ -1,4 +1,4 @@
-import { FencedError } from '@caribou/contracts';
+import { FencedError, omitUndefined } from '@caribou/contracts';
 import { parseTraceparent, type Tracing } from '@caribou/observability';
 import type { Logger } from '@caribou/core';
 import type { ActiveRun, Claimed, RunPorts } from './active-run.js';
@@ -20,6 +20,8 @@ export interface StartPorts extends RunPorts {
   readonly logger: Logger;
   readonly clocks: RunClocks;
   readonly tracing: Tracing;
+  /** Whether no other process can have taken over this one's runs; absent: their own leases say so. */
+  readonly isOwner?: () => boolean;
 }
 
 /** The result of the claim. */
@@ -54,6 +56,7 @@ export function startRun(ports: StartPorts, claimed: Claimed, { sentMs, onRenewe
     retry: retryWrites({ keeper, clock }),
     windowMs: clocks.eventWindowMs,
     clock,
+    ...omitUndefined({ isOwner: ports.isOwner }),
   });
   const entry = registry.add(lease.runId, keeper);
   const timeout = startRunTimeout(claimed, keeper, clock);

@@ -14,6 +14,7 @@ export { redisLocks } from './shared/locks.js';
 export { redisMemoryStore } from './memory/memory-store.js';
 export { MemoryWatch } from './memory/memory-watch.js';
 export { redisModelGate } from './models/model-gate.js';
+export { redisProcessRegistry } from './processes/process-registry.js';
 export { countPendingThreads } from './runs/unowned-threads.js';
 export { redisRunStore } from './runs/run-store.js';
 export { redisSandboxRegistry } from './executions/sandbox-registry.js';
@@ -50,6 +51,7 @@ export type {
   ThreadSearch,
   ThreadStore,
 } from './ports/thread-store.js';
+export type { ProcessOwner, ProcessRegistry, ProcessRenewal } from './ports/process-registry.js';
 export type { NewTask, TaskStore } from './ports/task-store.js';
 export type { ParentState, SlotLimits, TaskSlot, TaskSlots } from './ports/task-slots.js';
 export type {

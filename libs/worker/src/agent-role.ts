@@ -2,6 +2,7 @@ import type { BusOptions, Wakes } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import type { WakeRole } from '@caribou/contracts';
 import type { Logger, ModelCatalog, ModelGate, SandboxPort, SandboxRegistry, ToolJournal } from '@caribou/core';
+import type { ProcessOwner, ProcessRegistry } from '@caribou/state';
 import type { HealthCheck } from '@caribou/service';
 import type { AgentLoop, DirectWorker, RunExecutor, RunExecutorPorts, RunRegistry } from '@caribou/runs';
 import type { AgentTools } from './agent-tools.js';
@@ -16,6 +17,8 @@ export interface WorkerBase extends Connections {
   /** The sandboxes of threads, wherever their manager runs. */
   readonly sandboxes: SandboxPort;
   readonly sandboxRegistry: SandboxRegistry;
+  /** This process, as the owner of what it claims. */
+  readonly process: ProcessOwner;
 }
 
 /** Receives work from wakes and from sweeps. */
@@ -41,6 +44,8 @@ export interface OpenRole {
    * lease.
    */
   readonly journal: ToolJournal;
+  /** The leases of the processes that share the role's threads. */
+  readonly processes: ProcessRegistry;
   readonly loop: (tools: AgentTools) => AgentLoop;
   readonly worker: (parts: RoleWorkerParts) => RoleWorker;
   /** Returns the ids of this process's runs that depend on a cancelled run. */

@@ -1,6 +1,7 @@
 import { modelGateLimits } from '@caribou/agent';
 import { createRemoteSandbox } from '@caribou/bus';
 import type { Config } from '@caribou/config';
+import { newId } from '@caribou/contracts';
 import { type Logger, systemClock } from '@caribou/core';
 import { type RunStore, redisExecutionJournal, redisModelGate, redisSandboxRegistry } from '@caribou/state';
 import type { Extensions } from '@caribou/extensions';
@@ -8,7 +9,7 @@ import type { McpTools } from '@caribou/mcp';
 import { createModelCatalog } from '@caribou/models';
 import type { HealthCheck } from '@caribou/service';
 import type { Tracing } from '@caribou/observability';
-import { RunExecutor, RunRegistry, Sweeper } from '@caribou/runs';
+import { OrphanTakeover, ProcessLease, RunExecutor, RunRegistry, Sweeper } from '@caribou/runs';
 import type { AgentRole, RoleWorker, WorkerBase } from './agent-role.js';
 import { openAgentTools } from './agent-tools.js';
 import { type Connections, openConnections } from './connections.js';
@@ -27,6 +28,7 @@ export interface WorkerOptions {
 export interface AgentWorker extends Connections {
   readonly worker: RoleWorker;
   readonly sweeper: Sweeper;
+  readonly processLease: ProcessLease;
   readonly mcp: McpTools;
   /** Checks of the dependencies that a run needs. */
   readonly checks: readonly HealthCheck[];
@@ -39,7 +41,7 @@ export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentW
   const base = openBase(role, options);
   const { bus, redis, metrics } = base;
   const { config, logger, tracing } = options;
-  const { runs, journal, loop, dependentRuns, checks = [], ...open } = role.open(base);
+  const { runs, journal, loop, processes, dependentRuns, checks = [], ...open } = role.open(base);
   const tools = openAgentTools({ ...options, redis, bus, journal, sandbox: runs.sandbox });
   const registry = new RunRegistry();
   metrics.measure('active_runs', () => registry.size);
@@ -53,16 +55,27 @@ export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentW
     clocks: config.clocks,
     metrics,
     tracing,
+    isOwner: () => processLease.isHeld(),
   });
   bus.subscribeCancels((runId) => {
     for (const id of [runId, ...(dependentRuns?.(runId) ?? [])]) registry.nudge(id);
   });
   const worker = open.worker({ wakes: bus.wakes(role.wakes), executor, registry });
+  const orphans = new OrphanTakeover({ store: runs.store, worker, clock: systemClock, logger });
+  const processLease = new ProcessLease({
+    owner: base.process,
+    registry: processes,
+    renewMs: config.clocks.processRenewMs,
+    clock: systemClock,
+    logger,
+    onDeaths: (renewal) => orphans.handle(renewal),
+  });
   return {
     bus,
     redis,
     metrics,
     worker,
+    processLease,
     sweeper: sweeperOf(role, base, { store: runs.store, worker }),
     mcp: tools.mcp,
     checks: [
@@ -82,6 +95,7 @@ function openBase({ service, busOptions }: AgentRole, { config, logger }: Worker
     ...connections,
     config,
     logger,
+    process: { processId: newId(), leaseMs: config.clocks.processLeaseMs },
     models: createModelCatalog(config.models, { clocks: config.clocks, logger }),
     gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
     sandboxRegistry,

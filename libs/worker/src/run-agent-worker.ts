@@ -17,9 +17,15 @@ export async function runAgentWorker(role: AgentRole): Promise<void> {
   const extensions = await loadExtensions({ middlewares, tools: config.tools.custom }, { reserved: MIDDLEWARE_NAMES });
   const endpoint = config.otlpEndpoint?.reveal();
   const tracing = await createTracing({ service: role.service, endpoint, logger });
-  const { worker, sweeper, mcp, bus, redis, ...open } = openAgentWorker(role, { config, logger, extensions, tracing });
+  const { worker, sweeper, processLease, mcp, bus, redis, ...open } = openAgentWorker(role, {
+    config,
+    logger,
+    extensions,
+    tracing,
+  });
   await open.prepare();
   const health = await startHealthServer({ port: config.healthPort, checks: open.checks, metrics: open.metrics });
+  processLease.start();
   worker.start();
   sweeper.start();
   runUntilStopped({
@@ -29,6 +35,7 @@ export async function runAgentWorker(role: AgentRole): Promise<void> {
     stop: [
       { name: 'sweeper', run: () => sweeper.stop() },
       { name: 'runs', run: () => worker.drain(config.clocks.drainMs / 2) },
+      { name: 'process lease', run: () => processLease.stop() },
       { name: 'mcp', run: () => mcp.close() },
       { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
       { name: 'health server', run: () => health.close() },

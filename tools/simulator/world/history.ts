@@ -56,6 +56,7 @@ export class History {
   private recordTaskChange(done: Executed, [outcome, , , ended]: readonly unknown[]): void {
     const { operation, args } = done;
     if (operation.startsWith('slots.')) this.slots.recordExecuted(done);
+    if (operation === 'processes.renew') this.slots.recordRenewed(done);
     if (outcome !== 'ok') return;
     if (operation === 'tasks.dispatch') this.recordDispatched(args[0] as NewTask);
     if (operation === 'tasks.cancel') this.recordEnded(ended);

@@ -29,6 +29,7 @@ import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
 import { planModel } from '../virtual/model.js';
 import { withCallNames } from '../virtual/network.js';
 import type { SimProcess } from '../virtual/scheduler.js';
+import { newOwner, startProcessLease } from './process-leases.js';
 import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 import { subagentsOf } from './task-processes.js';
 
@@ -40,7 +41,9 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
   const { bus, scheduler } = world;
   const logger = world.loggerOf(process);
   const redis = storeOf(world, process);
-  const store = withCallNames('runs', redisRunStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
+  const owner = newOwner();
+  const settings = { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS, process: owner };
+  const store = withCallNames('runs', redisRunStore(redis, settings));
   const { sandbox } = sandboxOf(world, process, redis);
   const subagents = world.hasTasks ? subagentsOf(world, process, redis) : undefined;
   const model = planModel(process, world);
@@ -58,6 +61,7 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
     metrics,
     clock: systemClock,
     tracing: noopTracing,
+    isOwner: () => processLease.isHeld(),
     publisher: { publishEvents: (runId, events, logged) => bus.publishEvents(process, runId, events, logged) },
     ...(subagents === undefined ? {} : { afterCancel: subagents.endTasks }),
     agent: ({ host, run, head, position }) =>
@@ -88,6 +92,7 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
     busyNakMs: 2_000,
     takeoverSlots: world.options.sabotage === 'takeover' ? 0 : 2,
   });
+  const processLease = startProcessLease(world, owner, { redis, store, worker, logger });
   worker.start();
   new Sweeper({
     store,

@@ -24,6 +24,7 @@ import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
 import { planModel, SUBAGENT } from '../virtual/model.js';
 import { withCallNames } from '../virtual/network.js';
 import type { SimProcess } from '../virtual/scheduler.js';
+import { newOwner, startProcessLease } from './process-leases.js';
 import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 
 const MAX_TURNS = 25;
@@ -71,14 +72,17 @@ export function startPool(world: SimEnvironment, process: SimProcess): void {
   const redis = storeOf(world, process);
   const tasks = taskPart(redis);
   const held = new HeldTasks();
-  const slots = withCallNames('slots', redisTaskSlots({ tasks, parents: redis, leaseMs: LEASE_MS }));
-  const inner = withCallNames('runs', redisRunStore(tasks, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
+  const owner = newOwner();
+  const slots = withCallNames('slots', redisTaskSlots({ tasks, parents: redis, leaseMs: LEASE_MS, process: owner }));
+  const settings = { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS, process: owner };
+  const inner = withCallNames('runs', redisRunStore(tasks, settings));
   const taskStore = withCallNames('tasks', redisTaskStore(tasks, TASK_LIMITS));
   const registry = new RunRegistry();
   const executor = executorOf(world, process, {
     redis,
     held,
     registry,
+    isOwner: () => processLease.isHeld(),
     store: createSlottedStore({ store: inner, slots, forget: (task) => taskStore.forget(task), held }),
   });
   bus.onCancel(process, (runId) => {
@@ -98,6 +102,7 @@ export function startPool(world: SimEnvironment, process: SimProcess): void {
     limits: sizes.tasks,
     busyMs: 2_000,
   });
+  const processLease = startProcessLease(world, owner, { redis: tasks, store: inner, worker, logger });
   worker.start();
   new Sweeper({
     store: inner,
@@ -116,13 +121,14 @@ interface PoolParts {
   readonly redis: RedisConnection;
   readonly held: HeldTasks;
   readonly registry: RunRegistry;
+  readonly isOwner: () => boolean;
   readonly store: ReturnType<typeof createSlottedStore>;
 }
 
 function executorOf(
   world: SimEnvironment,
   process: SimProcess,
-  { redis, held, registry, store }: PoolParts,
+  { redis, held, registry, isOwner, store }: PoolParts,
 ): RunExecutor {
   const logger = world.loggerOf(process);
   const { sandbox: remote, managers } = sandboxOf(world, process, redis);
@@ -143,6 +149,7 @@ function executorOf(
   return new RunExecutor({
     store,
     registry,
+    isOwner,
     sandbox,
     logger,
     metrics,

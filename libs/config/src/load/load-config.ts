@@ -168,6 +168,9 @@ function warnAboutUnknownSections(file: Readonly<Record<string, unknown>>, findi
 function checkClocks(clocks: z.output<typeof ClocksFile>, { faults }: Findings): z.output<typeof ClocksFile> {
   const third = (renewMs: number, leaseMs: number) => renewMs * 3 <= leaseMs;
   if (!third(clocks.renew_ms, clocks.lease_ms)) faults.push('clocks.renew_ms: must be at most a third of lease_ms');
+  if (clocks.process_renew_ms * 4 > clocks.process_lease_ms) {
+    faults.push('clocks.process_renew_ms: must be at most a quarter of process_lease_ms');
+  }
   if (!third(clocks.manager_renew_ms, clocks.manager_lease_ms)) {
     faults.push('clocks.manager_renew_ms: must be at most a third of manager_lease_ms');
   }

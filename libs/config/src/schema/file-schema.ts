@@ -21,6 +21,10 @@ export const ClocksFile = z
   .object({
     lease_ms: ms(10_000).describe("A runner's lease on a thread"),
     renew_ms: ms(3_000).describe('How often a runner renews its lease; at most a third of lease_ms'),
+    process_lease_ms: ms(3_500).describe(
+      'Lease of an agent-runner, subagent-pool or memory-worker itself: after it, others take over what it worked on',
+    ),
+    process_renew_ms: ms(500).describe('How often a process renews its lease; at most a quarter of process_lease_ms'),
     ack_wait_ms: ms(10_000).describe('How long NATS waits for a sign of life before it delivers a wake again'),
     busy_nak_ms: ms(500).describe('Delay before a wake for a busy thread is delivered again'),
     sweep_ms: ms(5_000).describe('How often each service checks for work without an owner'),

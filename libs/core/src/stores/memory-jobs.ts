@@ -66,8 +66,14 @@ export interface MemoryJobs {
     readonly nextInMs: number | null;
     readonly due: number;
   }>;
-  /** Takes a job; null when it is not ready, another worker has it, or its thread was deleted. */
-  take(job: MemoryJobKey, ownerId: string): Promise<MemoryJob | null>;
+  /** Jobs that processes of these ids have, which can be taken at once when the processes are dead. */
+  orphans(dead: readonly string[]): Promise<readonly MemoryJobKey[]>;
+  /**
+   * Takes a job; null when it is not ready, another living worker has it, or its thread was deleted.
+   *
+   * @param claimId any text without ":", "."; it is compared in every script
+   */
+  take(job: MemoryJobKey, claimId: string): Promise<MemoryJob | null>;
   renew(lease: MemoryLease): Promise<void>;
   /**
    * Message entries after `after` up to `to`, or fewer when they are large: `last` is the last number that was read.

@@ -23,6 +23,8 @@ export interface WriterOptions {
   /** Milliseconds between two appends of streamed text; 0: each append follows the one before. */
   readonly windowMs: number;
   readonly clock: Pick<Clock, 'monotonicMs'>;
+  /** Whether no other process can have taken the run over; while it is false, nothing is published before its append. */
+  readonly isOwner?: () => boolean;
 }
 
 /** Performs a write, and retries it where that may help. */
@@ -175,6 +177,7 @@ export class EventWriter {
   private showStreamedText(): void {
     const from = this.shownSeq - this.lastSeq - this.eventsInFlight;
     if (this.window.isOpenAlways || this.held || !this.canWrite || from < 0) return;
+    if (this.options.isOwner?.() === false) return;
     const shown: NumberedEvent[] = [];
     for (const event of this.queue.slice(from)) {
       const seq = this.shownSeq + shown.length + 1;

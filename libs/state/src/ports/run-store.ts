@@ -159,8 +159,13 @@ export interface FinishResult {
  * not answer in time: the outcome is then unknown, and can be found by repeating `renew` or reading.
  */
 export interface RunStore {
-  /** Claims the thread's `current` run, else the head of its inbox; cancels of queued runs are executed on the way. */
-  claim(thread: ThreadKey, ownerId: string): Promise<ClaimResult>;
+  /**
+   * Claims the thread's `current` run, else the head of its inbox; cancels of queued runs are executed on the way. A run
+   * whose owner's process is dead is taken over before its lease lapses.
+   *
+   * @param claimId unique per claim
+   */
+  claim(thread: ThreadKey, claimId: string): Promise<ClaimResult>;
   /** Loads the head from which a forked run starts. @throws {NotFoundError} when the checkpoint does not exist any more. */
   loadCheckpoint(thread: ThreadKey, checkpointId: string): Promise<ThreadHead>;
   /**
@@ -179,6 +184,8 @@ export interface RunStore {
    * @param from the rank to begin at; default 0
    */
   listUnowned(limit: number, from?: number): Promise<readonly UnownedThread[]>;
+  /** Threads that processes of these ids own, at most `limit`: the runs of processes that died. */
+  listOrphans(dead: readonly string[], limit: number): Promise<readonly UnownedThread[]>;
   /** Dead letters that are not copied to the bus yet, oldest first, at most `limit`. */
   listDeadLetters(limit: number): Promise<readonly DeadLetter[]>;
   /** Removes a copied dead letter from the list. Idempotent. */

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import { BugError, InvalidRequestError, MemoryAgent, UserId } from '@caribou/contracts';
 import type { MemoryJobKey, MemoryScope, ModelEndpoint, ThreadKey } from '@caribou/core';
-import type { AccountKeys, AgentKeys, MemoryJobKeys, MemoryKeys, ModelKeys, ThreadKeys } from './script-keys.js';
+import type {
+  AccountKeys,
+  AgentKeys,
+  MemoryJobKeys,
+  MemoryKeys,
+  ModelKeys,
+  ProcessKeys,
+  ThreadKeys,
+} from './script-keys.js';
 
 export interface StoreKeys {
   thread(thread: ThreadKey): ThreadKeys;
@@ -36,6 +44,8 @@ export interface StoreKeys {
   readonly managerSeenPrefix: string;
   /** String with a deadline: how often the manager has renewed its lease; absent once it released the lease. */
   managerSeen(managerId: string): string;
+  /** The leases of the processes that execute runs, or that read threads for memory. */
+  processes(role: 'runs' | 'memory'): ProcessKeys;
   readonly pending: string;
   /**
    * Hash: deleted threads (`<user>/<thread>`) and users whose files are not moved aside yet, with a token of the deletion.
@@ -184,6 +194,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     account: (userId) => accountKeys(prefix, userId),
     attempts: (kind, name) => `${prefix}attempts:${hashOf(kind, name)}`,
     requestBucket: (kind, id) => `${prefix}requests:${hashOf(kind, id)}`,
+    processes: (role) => ({ ends: `${prefix}processes:${role}`, since: `${prefix}processes:${role}:since` }),
     managerPrefix: `${prefix}manager:`,
     manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
     managerSeenPrefix: `${prefix}manager-seen:`,

@@ -79,6 +79,14 @@ export interface MemoryJobKeys {
   readonly jobs: string;
 }
 
+/** The leases of the processes of one role. */
+export interface ProcessKeys {
+  /** Sorted set: process id → end of its lease in ms. */
+  readonly ends: string;
+  /** Hash: process id → since when, in ms, its lease has not lapsed. */
+  readonly since: string;
+}
+
 /** The keys of one account in the order in which every script on it takes them. */
 export interface AccountKeys {
   /** Hash: `email`, `admin`, `password`. */

@@ -45,6 +45,8 @@ function patternsOf(keys: StoreKeys) {
     locks: [keys.lock(ANY)],
     accounts: [keys.accounts, account.record, account.sessions, keys.attempts(ANY, ANY)],
     requestBuckets: [keys.requestBucket(ANY, ANY)],
+    processes: Object.values<string>({ ...keys.processes('runs') }),
+    memoryProcesses: Object.values<string>({ ...keys.processes('memory') }),
     managers: [keys.manager(ANY), keys.managerSeen(ANY)],
     audit: [keys.audit],
     deadLetters: [keys.deadLetters],
@@ -72,6 +74,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           // The end of a run sets the deadline of its idempotency key.
           ...[own.threads, own.runs, own.events, own.executions, own.idempotency, own.agents, own.models].flat(),
           ...[own.memories, own.memoryJobs, own.tokens, own.deadLetters, own.erasing, [tasks]].flat(),
+          ...own.processes,
         ],
       };
     case 'subagent-pool':
@@ -84,7 +87,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
       return {
         // A pattern for the record alone is not possible: it matches all keys of a thread.
         reads: own.threadRecords,
-        writes: [own.memories, own.memoryJobs, own.models].flat(),
+        writes: [own.memories, own.memoryJobs, own.models, own.memoryProcesses].flat(),
       };
     case 'sandbox-manager':
       return {

@@ -1,7 +1,11 @@
+import type { ProcessOwner } from '../ports/process-registry.js';
+
 /** The times and limits of the stores. All processes of an installation use the same. */
 export interface StoreOptions {
   /** How long a lease on a thread lasts without renewal, default 10 s. */
   readonly leaseMs?: number;
+  /** The process under whose lease claims live; without one they live under their own leases alone. */
+  readonly process?: ProcessOwner;
   /** Claims without a commit between them before a run counts as exhausted, default 5. */
   readonly maxAttempts?: number;
   /** How long events and kwargs stay readable after the end of their run, default 1 h. */
@@ -28,7 +32,7 @@ export interface StoreOptions {
   readonly journalTtlMs?: number;
 }
 
-export type StoreSettings = Required<StoreOptions>;
+export type StoreSettings = Required<Omit<StoreOptions, 'process'>> & Pick<StoreOptions, 'process'>;
 
 const HOUR_MS = 3_600_000;
 

@@ -2,6 +2,7 @@ import { BEFORE_FIRST_CHECKPOINT, BugError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { ClaimResult, RawRecord, ThreadHead } from '../ports/run-store.js';
 import { readCheckpoints, requireCheckpoint } from '../checkpoints/checkpoint-reads.js';
+import { ownerName, processParams } from '../processes/process-registry.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { hashOf } from '../redis/hash.js';
 import { runOf } from './run-codec.js';
@@ -14,14 +15,20 @@ const script = loadScript('runs/claim');
 
 const MAX_RAW_CHARS = 4_000;
 
-/** Claims the thread's run for an owner and loads its head, in one round trip. */
+/** Claims the thread's run and loads its head, in one round trip. `claimId` is unique per claim. */
 export async function claimThread(
   redis: RedisConnection,
   settings: StoreSettings,
   thread: ThreadKey,
-  ownerId: string,
+  claimId: string,
 ): Promise<ClaimResult> {
-  const params = { owner: ownerId, lease_ms: settings.leaseMs, before_first: BEFORE_FIRST_CHECKPOINT };
+  const ownerId = ownerName(settings.process, claimId);
+  const params = {
+    owner: ownerId,
+    lease_ms: settings.leaseMs,
+    before_first: BEFORE_FIRST_CHECKPOINT,
+    ...processParams(redis, 'runs', settings.process),
+  };
   const reply = await callThread(redis, thread, script, { params, beginsTurn: true });
   if (reply[0] !== 'run') return { kind: reply[0] === 'busy' ? 'busy' : 'idle' };
   const [, epoch, flat, head, tries, ranMs, kwargs] = reply;

@@ -1,19 +1,20 @@
 #!lua
 --[[ Claims a thread for an owner: its current run, else the head of its inbox. A queued run never carries a cancel flag
   (cancel.lua and admit.lua end it at once), so the head is to be run.
-  KEYS, ARGV  thread.lua; parameters owner, lease_ms, before_first (feed.lua)
+  KEYS, ARGV  thread.lua; parameters owner, lease_ms, before_first (feed.lua), those of processes.lua
   Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key}
          {'run', epoch, run record, head as load.lua returns it, attempts since the last commit, ms since the first claim,
           kwargs or nil when the record holds them} ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
+-- @include ../includes/processes.lua
 -- @include ../includes/load.lua
 -- @include ../includes/feed.lua
 -- @include ../includes/events.lua
 local damage = damaged_thread()
 if damage then return { 'damaged', damage } end
 local left_ms = redis.call('PTTL', lease_key)
-if left_ms > 0 then
+if left_ms > 0 and not has_died(redis.call('GET', lease_key)) then
   -- More than a whole lease is left when the clock went back: a dead owner would block the thread for that much longer.
   if left_ms > p.lease_ms then redis.call('PEXPIRE', lease_key, p.lease_ms) end
   return { 'busy' }
@@ -57,6 +58,7 @@ if tonumber(run.seq) > 0 then skip_numbers(run, run.seq + MAX_AHEAD) end
 redis.call('HSET', run_key(run.run_id), 'status', 'running', 'seq', run.seq, 'bytes', run.bytes, 'updated_at', now_iso,
   'attempt', (tonumber(run.attempt) or 0) + 1, 'tries', tries, 'dropped', run.dropped, 'open', '', unpack(fields))
 redis.call('HSET', record_key, 'current', run.run_id, 'epoch', epoch, 'status', 'busy')
+take_process_lease()
 redis.call('SET', owner_key, p.owner .. ':' .. epoch)
 redis.call('SET', lease_key, p.owner .. ':' .. epoch, 'PX', p.lease_ms)
 return { 'run', epoch, redis.call('HGETALL', run_key(run.run_id)), load_head(record), tries,

@@ -22,7 +22,7 @@ import { numberEvents } from '../events/number-events.js';
 import { loadScript } from '../redis/scripts.js';
 import { type StoreOptions, storeSettings } from '../redis/store-settings.js';
 import { callOwned } from '../redis/thread-call.js';
-import { listUnowned } from './unowned-threads.js';
+import { listOrphans, listUnowned } from './unowned-threads.js';
 
 const scripts = {
   renew: loadScript('runs/renew'),
@@ -62,7 +62,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
   }
 
   return {
-    claim: (thread, ownerId) => claimThread(redis, settings, thread, ownerId),
+    claim: (thread, claimId) => claimThread(redis, settings, thread, claimId),
     append: eventAppender(redis, settings),
     commit,
     finish: (lease, request) => finishRun(redis, settings, lease, request),
@@ -75,6 +75,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
       await callOwned(redis, lease, scripts.handOver, { params: {} });
     },
     listUnowned: (limit, from) => listUnowned(redis, limit, from),
+    listOrphans: (dead, limit) => listOrphans(redis, dead, limit),
     listDeadLetters: (limit) => listDeadLetters(redis, limit),
     removeDeadLetter: (letter) => removeDeadLetter(redis, letter),
     hasWork: async (thread) =>

@@ -1,5 +1,6 @@
 import type { ThreadKey } from '@caribou/core';
 import type { UnownedThread } from '../ports/run-store.js';
+import { processOf } from '../processes/process-registry.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { parsePendingMember } from '../redis/keys.js';
 
@@ -20,6 +21,26 @@ export async function listUnowned(redis: RedisConnection, limit: number, from = 
     if (members.length < PAGE) break;
   }
   return unowned.slice(0, limit);
+}
+
+/** Lists threads of the pending set whose leases name one of the processes, at most `limit`. */
+export async function listOrphans(
+  redis: RedisConnection,
+  processes: readonly string[],
+  limit: number,
+): Promise<readonly UnownedThread[]> {
+  const dead = new Set(processes);
+  const orphans: UnownedThread[] = [];
+  for (let rank = 0; rank < MAX_SCANNED && orphans.length < limit; rank += PAGE) {
+    const members = await redis.use((client) => client.zrange(redis.keys.pending, rank, rank + PAGE - 1));
+    if (members.length === 0) break;
+    const threads = members.map(parsePendingMember);
+    const owners = await redis.use((client) => client.mget(threads.map((thread) => redis.keys.thread(thread).lease)));
+    for (const [index, thread] of threads.entries())
+      if (dead.has(processOf(owners[index] ?? '') ?? ''))
+        orphans.push({ ...thread, interrupted: true, rank: rank + index });
+  }
+  return orphans.slice(0, limit);
 }
 
 async function filterUnowned(

@@ -1,15 +1,18 @@
 #!lua
 --[[ Acquires a slot for the next task.
   KEYS[1] pending set; KEYS[2] slots, by the end of their lease; KEYS[3] tokens of the slots
-  ARGV    token, ms of the lease, maximum number of concurrent tasks, of those of one user, and of pending tasks read
+  ARGV    token (as an owner of processes.lua), ms of the lease, maximum number of concurrent tasks, of those of one user, and
+          of pending tasks read; JSON: parameters of processes.lua
   Reply  {'slot', member of the pending set}; {'none'} ]]
 -- @include ../includes/clock.lua
 local token, lease_ms = ARGV[1], tonumber(ARGV[2])
 local max_running, max_per_user, max_scanned = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local p = cjson.decode(ARGV[6])
+-- @include ../includes/processes.lua
 local PAGE = 200
 local function user_of(member) return member:match('^[^/]*') end
 
--- Slots of tasks that ended are free; those without a lease are of tasks whose pool died.
+-- Slots of tasks that ended are free; those without a lease, and those of dead processes, are of tasks whose pool died.
 local held, orphans, running, total = {}, {}, {}, 0
 local slots = redis.call('ZRANGE', KEYS[2], 0, -1, 'WITHSCORES')
 for index = 1, #slots, 2 do
@@ -17,7 +20,7 @@ for index = 1, #slots, 2 do
   if not redis.call('ZSCORE', KEYS[1], member) then
     redis.call('ZREM', KEYS[2], member)
     redis.call('HDEL', KEYS[3], member)
-  elseif tonumber(slots[index + 1]) > now_ms then
+  elseif tonumber(slots[index + 1]) > now_ms and not has_died(redis.call('HGET', KEYS[3], member)) then
     held[member] = true
     -- More than a whole lease is left when the clock went back: a dead pool would block the slot for that much longer.
     if tonumber(slots[index + 1]) > now_ms + lease_ms then redis.call('ZADD', KEYS[2], now_ms + lease_ms, member) end
@@ -56,6 +59,7 @@ end
 
 local member = next_orphan() or next_waiting()
 if not member then return { 'none' } end
+take_process_lease()
 redis.call('ZADD', KEYS[2], now_ms + lease_ms, member)
 redis.call('HSET', KEYS[3], member, token)
 return { 'slot', member }

@@ -1,4 +1,6 @@
 import { FencedError, isTerminal, newId, RunStatus } from '@caribou/contracts';
+import type { ProcessOwner } from '../ports/process-registry.js';
+import { ownerName, processParams } from '../processes/process-registry.js';
 import type { ParentState, TaskParent, TaskSlot, TaskSlots } from '../ports/task-slots.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { parsePendingMember, pendingMember } from '../redis/keys.js';
@@ -20,16 +22,19 @@ export interface TaskSlotOptions {
   readonly parents: RedisConnection;
   /** How long a slot lasts without renewal. */
   readonly leaseMs: number;
+  /** The process under whose lease slots live. */
+  readonly process?: ProcessOwner;
 }
 
 /** The slots of all pools, in Redis. Methods throw UnavailableError when Redis does not answer in time. */
-export function redisTaskSlots({ tasks, parents, leaseMs }: TaskSlotOptions): TaskSlots {
+export function redisTaskSlots({ tasks, parents, leaseMs, process }: TaskSlotOptions): TaskSlots {
   const { pending, slots, slotTokens } = tasks.keys;
   const recordOf = ({ userId, runId }: TaskParent): string => parents.keys.runPrefix(userId) + runId;
   return {
     acquire: async ({ maxRunning, maxRunningPerUser }) => {
-      const token = newId();
-      const args = [token, leaseMs, maxRunning, maxRunningPerUser, MAX_SCANNED];
+      const token = ownerName(process, newId());
+      const processes = JSON.stringify(processParams(tasks, 'runs', process));
+      const args = [token, leaseMs, maxRunning, maxRunningPerUser, MAX_SCANNED, processes];
       const [outcome, member] = (await tasks.run(scripts.take, [pending, slots, slotTokens], args)) as string[];
       return outcome !== 'slot' || member === undefined ? null : { ...parsePendingMember(member), token };
     },

@@ -9,6 +9,8 @@ import type {
   NumberedMessage,
   ThreadKey,
 } from '@caribou/core';
+import type { ProcessOwner } from '../../ports/process-registry.js';
+import { ownerName, processOf, processParams } from '../../processes/process-registry.js';
 import type { RedisConnection } from '../../redis/connection.js';
 import { memoryMember, parseMemoryMember } from '../../redis/keys.js';
 import { differenceOf } from '../memory-difference.js';
@@ -30,11 +32,15 @@ const scripts = {
 export interface MemoryJobsOptions {
   readonly debounceMs: number;
   readonly leaseMs: number;
+  /** The process under whose lease jobs are taken; without one they live under their own leases alone. */
+  readonly process?: ProcessOwner;
 }
 
 /** Maximum number of bytes of messages in one reply. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const MAX_DEAD = 100;
+/** Maximum number of queued jobs that are searched for those of dead processes. */
+const MAX_ORPHANS = 1_000;
 const MAX_REASON_CHARS = 500;
 
 interface JobCall {
@@ -64,7 +70,8 @@ function jobCalls(redis: RedisConnection, debounceMs: number) {
 }
 
 /** The queue of memory extractions in Redis. */
-export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }: MemoryJobsOptions): MemoryJobs {
+export function redisMemoryJobs(redis: RedisConnection, options: MemoryJobsOptions): MemoryJobs {
+  const { debounceMs, leaseMs, process } = options;
   const { call, underLease } = jobCalls(redis, debounceMs);
   return {
     ready: async (limit) => {
@@ -72,8 +79,11 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
       const [due, nextInMs, ...members] = reply as [number, number, ...string[]];
       return { jobs: members.map(parseMemoryMember), nextInMs: nextInMs < 0 ? null : nextInMs, due };
     },
-    take: async (job, ownerId) => {
-      const params = { owner: ownerId, lease_ms: leaseMs, record: redis.keys.thread(job).record };
+    orphans: (dead) => listOrphans(redis, dead, options),
+    take: async (job, claimId) => {
+      const ownerId = ownerName(process, claimId);
+      const { record } = redis.keys.thread(job);
+      const params = { owner: ownerId, lease_ms: leaseMs, record, ...processParams(redis, 'memory', process) };
       const reply = await call(job, scripts.take, { params });
       return reply[0] === 'taken' ? toMemoryJob(job, ownerId, reply) : null;
     },
@@ -100,6 +110,25 @@ export function redisMemoryJobs(redis: RedisConnection, { debounceMs, leaseMs }:
       });
     },
   };
+}
+
+/** The jobs among those that would be ready within the time of a lease which dead processes hold. */
+async function listOrphans(
+  redis: RedisConnection,
+  processes: readonly string[],
+  { debounceMs, leaseMs }: MemoryJobsOptions,
+): Promise<readonly MemoryJobKey[]> {
+  const dead = new Set(processes);
+  const [seconds] = await redis.use((client) => client.time());
+  const quietMs = Number(seconds) * 1_000 - debounceMs;
+  const members = await redis.use((client) =>
+    client.zrangebyscore(redis.keys.memoryQueue, quietMs, quietMs + leaseMs + 1_000, 'LIMIT', 0, MAX_ORPHANS),
+  );
+  const jobs = members.map(parseMemoryMember);
+  const owners = await redis.use((client) =>
+    Promise.all(jobs.map((job) => client.hget(redis.keys.memoryJob(job).jobs, `lease:${job.agent}`))),
+  );
+  return jobs.filter((_, index) => dead.has(processOf(owners[index] ?? '') ?? ''));
 }
 
 function toMemoryJob(job: MemoryJobKey, ownerId: string, reply: Reply): MemoryJob {

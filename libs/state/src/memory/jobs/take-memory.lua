@@ -1,14 +1,17 @@
 #!lua
 --[[ Acquires the lease of a job that is ready and that no other worker has.
-  KEYS, ARGV  memory-job.lua; parameters owner, lease_ms, record: key of the thread record, which workers may only read
+  KEYS, ARGV  memory-job.lua; parameters owner, lease_ms, record: key of the thread record, which workers may only read; those
+              of processes.lua
   Reply  {'taken', epoch, said, watermark, last entry, attempts, ms since the first failure (0: none), seen};
          {'later'}; {'gone'}: the thread does not exist; {'damaged', key} ]]
 -- @include memory-job.lua
+-- @include ../../includes/processes.lua
 local damage = damaged_job() or is_damaged(p.record, 'hash') and p.record
 if damage then return { 'damaged', damage } end
 local score = redis.call('ZSCORE', due_key, p.member)
 if not score then return { 'gone' } end
-if score + p.debounce_ms > now_ms then return { 'later' } end
+local is_orphan = has_died(redis.call('HGET', jobs_key, field('lease')))
+if score + p.debounce_ms > now_ms and not is_orphan then return { 'later' } end
 
 local record = redis.call('HMGET', p.record, 'next_entry', 'ended')
 if not record[1] or record[2] then
@@ -16,12 +19,13 @@ if not record[1] or record[2] then
   redis.call('DEL', jobs_key)
   return { 'gone' }
 end
-local held_until = math.max(number_of('until'), number_of('not_before'))
+local held_until = is_orphan and 0 or math.max(number_of('until'), number_of('not_before'))
 if held_until > now_ms then
   ready_at(held_until)
   return { 'later' }
 end
 
+take_process_lease()
 local epoch = redis.call('HINCRBY', jobs_key, field('epoch'), 1)
 local lease_end = now_ms + p.lease_ms
 redis.call('HSET', jobs_key, field('lease'), p.owner .. ':' .. epoch, field('until'), lease_end)
