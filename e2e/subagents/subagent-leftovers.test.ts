@@ -22,8 +22,11 @@ afterAll(async () => {
 });
 afterEach(() => stack.model.reset());
 
-/** All keys of tasks in the store. */
-const leftovers = (): Promise<readonly string[]> => redis.use((connection) => connection.keys('caribou:tasks:*'));
+/** All keys of tasks in the store, without the leases of the pools. */
+const leftovers = async (): Promise<readonly string[]> => {
+  const keys = await redis.use((connection) => connection.keys('caribou:tasks:*'));
+  return keys.filter((key) => !key.startsWith('caribou:tasks:processes:'));
+};
 
 const nothingIsLeft = async (): Promise<boolean> => (await leftovers()).length === 0;
 

@@ -55,6 +55,8 @@ export type AppName = ServiceName;
 const FAST_CLOCKS = `clocks:
   lease_ms: 1500
   renew_ms: 300
+  process_lease_ms: 1300
+  process_renew_ms: 200
   ack_wait_ms: 1500
   busy_nak_ms: 100
   sweep_ms: 500

@@ -19,5 +19,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now_ms - report
   redis.call('ZREM', KEYS[1], id)
   redis.call('HDEL', KEYS[2], id)
 end
+-- An installation that is gone for good leaves nothing.
+for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, lease_ms + 2 * report_ms) end
 local dead = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now_ms, 'LIMIT', 0, MAX)
 return { redis.call('ZCARD', KEYS[1]) - redis.call('ZCOUNT', KEYS[1], '-inf', now_ms), unpack(dead) }
