@@ -7,7 +7,7 @@ import { type ProcessPlan, readyMessage, type RunningProcess } from './processes
 import { dist, startModel, startNats, startRedis } from './servers.js';
 
 const SERVICES = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'] as const;
-type Service = (typeof SERVICES)[number];
+export type Service = (typeof SERVICES)[number];
 
 export interface FleetOptions {
   /** Folder for CPU profiles of the gateway and the agent-runner. */
@@ -43,6 +43,10 @@ export interface Fleet {
   /** Redis and NATS. */
   readonly servers: Pids;
   readonly floor: Pids;
+  /** The first process of a service. */
+  process(service: Service): RunningProcess;
+  /** Starts another process of a service. */
+  start(service: Service): Promise<RunningProcess>;
   /** Bytes in use of each service after a collection of garbage. */
   retainedBytes(): Promise<Readonly<Record<string, number>>>;
   stop(): Promise<void>;
@@ -110,6 +114,16 @@ async function startAll(group: ProcessGroup, options: FleetOptions): Promise<Omi
     services: pidsOf(services),
     servers: pidsOf([redis, nats]),
     floor: pidsOf([floor]),
+    process: (service) => {
+      const found = services.find(({ name }) => name === service);
+      if (found === undefined) throw new Error(`no ${service} was started`);
+      return found;
+    },
+    start: async (service) => {
+      const started = await group.start(servicePlan(service, env, undefined));
+      await untilServing(started.port);
+      return started;
+    },
     retainedBytes: async () => {
       const entries = services.map(async ({ name, retainedBytes }) => [name, await retainedBytes()] as const);
       return Object.fromEntries(await Promise.all(entries));

@@ -30,6 +30,7 @@ import { dispatchCost, taskLoads } from './parts/task-dispatch.js';
 import { peer } from './peer/peer-part.js';
 import { store } from './store/store-part.js';
 import { streams } from './store/stream-part.js';
+import { takeover } from './parts/takeover-part.js';
 import { tokens } from './parts/token-part.js';
 import { floorTarget, langGraphTarget, type Target } from './turns.js';
 import { serverFigures } from './server-figures.js';
@@ -190,6 +191,7 @@ const parts: Readonly<Record<string, Part>> = {
   memory,
   sandbox,
   tasks,
+  takeover,
   idle,
   peer,
 };

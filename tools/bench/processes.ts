@@ -27,6 +27,8 @@ export interface RunningProcess {
   readonly retainedBytes: () => Promise<number>;
   /** SIGTERM, then SIGKILL when that takes longer than 20 s. */
   readonly stop: () => Promise<void>;
+  /** SIGKILL. */
+  readonly kill: () => Promise<void>;
 }
 
 const children = new Set<ChildProcess>();
@@ -58,12 +60,17 @@ export async function startProcess(plan: ProcessPlan): Promise<RunningProcess> {
     child.off('exit', onUnexpectedExit);
     return stopChild(child);
   };
+  const kill = (): Promise<void> => {
+    child.off('exit', onUnexpectedExit);
+    child.kill('SIGKILL');
+    return stopChild(child);
+  };
   const ask: RunningProcess['ask'] = (message, replyType) => {
     child.send(message);
     return messageOf(child, replyType);
   };
   const retainedBytes = async (): Promise<number> => Number((await ask('retained', 'retained'))['bytes']);
-  return { name: plan.name, pid: child.pid ?? 0, port, ask, retainedBytes, stop };
+  return { name: plan.name, pid: child.pid ?? 0, port, ask, retainedBytes, stop, kill };
 }
 
 const lastOutput = ({ logFile }: ProcessPlan): string => readFileSync(logFile, 'utf8').slice(-4_000);

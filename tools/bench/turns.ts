@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import { inParallel } from './sample.js';
 import { readStream, type StreamTimes } from './sse-client.js';
 
@@ -35,19 +36,20 @@ export interface RunOptions {
   readonly modes?: readonly string[];
   /** The server is another product, which sends no `end`. */
   readonly peer?: boolean;
+  readonly context?: Readonly<Record<string, unknown>>;
 }
 
 /** Starts a run on a thread and streams it. @throws Error when the stream of Caribou breaks off without `end` */
 export async function streamRun(
   threadUrl: string,
   script: string,
-  { assistantId = 'lead_agent', modes = MODES, peer = false }: RunOptions = {},
+  { assistantId = 'lead_agent', modes = MODES, peer = false, context }: RunOptions = {},
 ): Promise<StreamTimes> {
   const input = { messages: [{ type: 'human', content: script }] };
   const times = await readStream({
     method: 'POST',
     url: `${threadUrl}/runs/stream`,
-    body: { assistant_id: assistantId, input, stream_mode: modes },
+    body: { assistant_id: assistantId, input, stream_mode: modes, ...omitUndefined({ context }) },
   });
   if (!times.ended && !peer) throw new Error(`${threadUrl}: the stream broke off`);
   return times;
