@@ -34,6 +34,7 @@ const apps = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'su
 const vendorDoors = [
   { packages: ['nats'], doors: ['libs/bus'] },
   { packages: ['ioredis'], doors: ['libs/state'] },
+  { packages: ['openai'], doors: ['libs/models'] },
   { packages: ['dockerode'], doors: ['libs/sandbox'] },
   { packages: ['pino', 'prom-client', '@opentelemetry/'], doors: ['libs/observability'] },
   { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },

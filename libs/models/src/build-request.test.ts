@@ -1,7 +1,7 @@
 import { type ModelConfig, Secret } from '@caribou/config';
 import { InvalidRequestError, type Message } from '@caribou/contracts';
 import type { ModelCall } from '@caribou/core';
-import { buildRequest, requestJson } from './build-request.js';
+import { buildRequest } from './build-request.js';
 
 const base: ModelConfig = {
   name: 'm',
@@ -203,19 +203,5 @@ describe('the fields of a request', () => {
       InvalidRequestError,
     );
     expect(buildRequest(config, call({ thinkingEnabled: true }))).not.toHaveProperty('thinking');
-  });
-});
-
-describe(requestJson, () => {
-  const tool = { name: 'bash', description: 'runs "it"', parameters: { type: 'object' } };
-
-  test.each([
-    ['without tools', buildRequest(base, call({}))],
-    ['with tools', buildRequest(base, call({ tools: [tool, { ...tool, name: 'ls' }] }))],
-    ['with tools of an earlier request', buildRequest(base, call({ tools: [tool] }))],
-    ['with tools of the configuration', buildRequest({ ...base, body: { tools: [{ type: 'web' }] } }, call({}))],
-    ['with a field of that name that is no list', buildRequest({ ...base, body: { tools: 'all' } }, call({}))],
-  ])('a request %s is the same after parsing', (_, request) => {
-    expect(JSON.parse(requestJson(request))).toEqual(JSON.parse(JSON.stringify(request)));
   });
 });

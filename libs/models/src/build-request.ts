@@ -40,34 +40,6 @@ export function buildRequest(model: ModelConfig, call: ModelCall): ProviderReque
   };
 }
 
-/**
- * Returns the JSON of a request. Tools are most of it, and the same in all calls of an agent, so the text of each tool is
- * made once.
- */
-export function requestJson({ tools, ...fields }: ProviderRequest): string {
-  const text = JSON.stringify(fields);
-  if (tools === undefined) return text;
-  const offered = Array.isArray(tools) && tools.every(isRecord);
-  return `${text.slice(0, -1)},"tools":${offered ? `[${tools.map(jsonOf).join(',')}]` : JSON.stringify(tools)}}`;
-}
-
-/** Creates a function that computes its result once for each object. */
-function oncePerObject<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
-  const known = new WeakMap<Key, { readonly value: Value }>();
-  return (key) => {
-    const found = known.get(key) ?? { value: compute(key) };
-    known.set(key, found);
-    return found.value;
-  };
-}
-
-const toProviderTool = oncePerObject(({ name, description, parameters }: ModelCall['tools'][number]) => ({
-  type: 'function',
-  function: { name, description, parameters },
-}));
-
-const jsonOf = oncePerObject((tool: object) => JSON.stringify(tool));
-
 /** OpenAI's own endpoint renamed max_tokens; others only support the old name. */
 const maxFieldOf = ({ baseUrl }: ModelConfig): string =>
   new URL(baseUrl).hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
@@ -93,7 +65,10 @@ function toConfiguredFields(model: ModelConfig): Fields {
 function tools({ tools: offered, toolChoice }: ModelCall): Fields {
   if (offered.length === 0) return {};
   return {
-    tools: offered.map(toProviderTool),
+    tools: offered.map(({ name, description, parameters }) => ({
+      type: 'function',
+      function: { name, description, parameters },
+    })),
     ...omitUndefined({ tool_choice: toolChoice }),
   };
 }

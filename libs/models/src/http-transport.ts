@@ -4,26 +4,14 @@ import { TLSSocket } from 'node:tls';
 import { isRecord } from '@caribou/contracts';
 
 /**
- * Sends requests over node:http. Unlike the global `fetch` it has a timeout for the connection alone (local servers may
+ * A `fetch` for the SDK over node:http. Unlike the global one it has a timeout for the connection alone (local servers may
  * take minutes to their first byte, because they load the model first), a limit for error bodies, and bodies as Node
  * streams, which need a third less CPU per chunk than web streams.
  */
 export interface Transport {
-  /**
-   * Posts JSON and returns the response once its headers are there; its body flows only once it is read. The signal closes
-   * the connection.
-   *
-   * @throws {Refusal} for a status other than 2xx
-   * @throws {ConnectTimeout} when the connection was not established in time
-   */
-  post(json: string, signal: AbortSignal): Promise<IncomingMessage>;
-}
-
-/** Where a transport sends its requests. */
-export interface Endpoint {
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly connectMs: number;
+  readonly fetch: (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
+  /** Returns the body of a response of `fetch`, which flows only once it is read. */
+  bodyOf(response: Response): IncomingMessage | undefined;
 }
 
 /** The connection was not established in time. */
@@ -44,34 +32,41 @@ const MAX_ERROR_BODY_BYTES = 64 * 1024;
 /** Idle connections are closed after this time, because a NAT may drop them silently and requests would then hang. */
 const IDLE_MS = 15_000;
 
-export function createTransport({ url, headers, connectMs }: Endpoint): Transport {
-  const keepAlive = { keepAlive: true, timeout: IDLE_MS };
-  const open =
-    url.protocol === 'https:'
-      ? { request: httpsRequest, agent: new HttpsAgent(keepAlive) }
-      : { request: httpRequest, agent: new HttpAgent(keepAlive) };
+export function createTransport({ connectMs }: { readonly connectMs: number }): Transport {
+  const agents = {
+    'http:': new HttpAgent({ keepAlive: true, timeout: IDLE_MS }),
+    'https:': new HttpsAgent({ keepAlive: true, timeout: IDLE_MS }),
+  };
+  const bodies = new WeakMap<Response, IncomingMessage>();
 
-  const sendRequest = (body: Buffer, signal: AbortSignal): ClientRequest => {
-    const request = open.request(url, {
-      method: 'POST',
-      headers: { ...headers, 'content-length': body.length },
-      agent: open.agent,
-    });
+  const sendRequest = (url: URL, init: RequestInit): ClientRequest => {
+    const body = typeof init.body === 'string' ? init.body : '';
+    const options = {
+      method: init.method ?? 'POST',
+      headers: { ...Object.fromEntries(new Headers(init.headers)), 'content-length': Buffer.byteLength(body) },
+    };
+    const request =
+      url.protocol === 'https:'
+        ? httpsRequest(url, { ...options, agent: agents['https:'] })
+        : httpRequest(url, { ...options, agent: agents['http:'] });
     // The `signal` option would destroy with an error, which a socket that is being returned to the agent emits without
     // a listener when the abort occurs within a data event.
-    signal.addEventListener('abort', () => request.destroy(), { once: true });
+    init.signal?.addEventListener('abort', () => request.destroy(), { once: true });
     request.end(body);
     return request;
   };
 
   return {
-    post: async (json, signal) => {
-      signal.throwIfAborted();
-      const body = Buffer.from(json);
-      const message = await exchange(() => sendRequest(body, signal), connectMs);
+    bodyOf: (response) => bodies.get(response),
+    fetch: async (input, init = {}) => {
+      init.signal?.throwIfAborted();
+      const url = new URL(input instanceof Request ? input.url : input);
+      const message = await exchange(() => sendRequest(url, init), connectMs);
       const status = message.statusCode ?? 0;
-      if (status >= 200 && status <= 299) return message;
-      throw new Refusal(status, message.headers, await readErrorBody(message));
+      if (status < 200 || status > 299) throw new Refusal(status, message.headers, await readErrorBody(message));
+      const response = new Response(null, { status: 200 });
+      bodies.set(response, message);
+      return response;
     },
   };
 }

@@ -24,24 +24,6 @@ describe('a model', () => {
   );
 });
 
-describe('a request', () => {
-  test('goes to the configured path with or without a slash at its end; configured headers replace those of the key', async () => {
-    const seen: unknown[] = [];
-    const url = await serve((response, request) => {
-      const { authorization, 'content-type': type, 'user-agent': agent } = request.headers;
-      seen.push([request.method, request.url, authorization, type, agent]);
-      sendAnswer(response);
-    });
-    const headers = { Authorization: new Secret('Token t'), 'User-Agent': new Secret('other') };
-    await read(modelAt(`${url}/`).stream(call, { signal: never }));
-    await read(modelAt(url, {}, { apiKey: new Secret(KEY), headers }).stream(call, { signal: never }));
-    expect(seen).toEqual([
-      ['POST', '/v1/chat/completions', `Bearer ${KEY}`, 'application/json', 'caribou'],
-      ['POST', '/v1/chat/completions', 'Token t', 'application/json', 'other'],
-    ]);
-  });
-});
-
 describe('a streamed answer', () => {
   test('gives text, reasoning and parallel tool calls as they come, and usage and finish reason at the end', async () => {
     const url = await serve((response) => {

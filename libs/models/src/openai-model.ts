@@ -2,9 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { ClocksConfig, ModelConfig } from '@caribou/config';
 import { type ModelError, omitUndefined } from '@caribou/contracts';
 import type { Logger, ModelPort } from '@caribou/core';
+import OpenAI, { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import { AnswerStream } from './answer-stream.js';
-import { buildRequest, type ProviderRequest, requestJson } from './build-request.js';
-import { createTransport, ConnectTimeout, type Endpoint, Refusal, type Transport } from './http-transport.js';
+import { buildRequest, type ProviderRequest } from './build-request.js';
+import { createTransport, ConnectTimeout, Refusal, type Transport } from './http-transport.js';
 import { failure, refusalFailure } from './provider-error.js';
 import { type ProviderText, providerTextOf } from './provider-text.js';
 
@@ -23,7 +24,8 @@ const LIMITS = { chars: 4 * 1024 * 1024, eventBytes: 16 * 1024 * 1024, wireBytes
 
 /** Creates a model at an OpenAI-compatible chat completions endpoint. It does not retry failed calls. */
 export function createOpenAiModel(config: ModelConfig, { clocks, logger }: ModelOptions): ModelPort {
-  const transport = createTransport(endpointOf(config, clocks));
+  const transport = createTransport({ connectMs: clocks.modelConnectMs });
+  const client = createClient(config, transport, clocks);
   const textOf = providerTextOf(config);
   return {
     name: config.name,
@@ -43,7 +45,7 @@ export function createOpenAiModel(config: ModelConfig, { clocks, logger }: Model
           chunkMs: clocks.modelChunkMs,
           limits: LIMITS,
           signal,
-          request: (connection) => send(transport, { body, model: config.name, textOf, signal: connection }),
+          request: (connection) => send(client, { body, transport, model: config.name, textOf, signal: connection }),
           onEnded: (end) => {
             const durationMs = Math.round(performance.now() - startedMs);
             logger.debug({ event: 'model_call.end', model: config.name, durationMs, ...end }, 'model call ended');
@@ -60,37 +62,43 @@ function providerOf(baseUrl: string): string {
   return `${host}${pathname.replace(/\/+$/, '')}`;
 }
 
-/** The address of chat completions, and the headers of each request; configured headers take precedence over the key. */
-function endpointOf({ baseUrl, apiKey, headers }: ModelConfig, { modelConnectMs }: ModelClocks): Endpoint {
-  const configured = Object.entries(headers).map(([name, value]): [string, string] => [
-    name.toLowerCase(),
-    value.reveal(),
-  ]);
-  return {
-    url: new URL(`${baseUrl.replace(/\/$/, '')}/chat/completions`),
-    headers: {
-      accept: 'application/json',
-      'user-agent': 'caribou',
-      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey.reveal()}` }),
-      ...Object.fromEntries(configured),
-      'content-type': 'application/json',
-    },
-    connectMs: modelConnectMs,
-  };
+/** Sets every option that the SDK would read from the environment, so that libs/config stays the only reader. */
+function createClient(config: ModelConfig, transport: Transport, clocks: ModelClocks): OpenAI {
+  const headers = Object.entries(config.headers).map(([name, value]): [string, string] => [name, value.reveal()]);
+  return new OpenAI({
+    apiKey: config.apiKey?.reveal() ?? 'none',
+    adminAPIKey: null,
+    organization: null,
+    project: null,
+    webhookSecret: null,
+    baseURL: config.baseUrl,
+    defaultHeaders: { ...(config.apiKey === undefined ? { Authorization: null } : {}), ...Object.fromEntries(headers) },
+    fetch: transport.fetch,
+    maxRetries: 0,
+    // The transport's timeouts must fire first, because the SDK's timeout loses the reason.
+    timeout: clocks.modelConnectMs + clocks.modelFirstByteMs + 1_000,
+    logLevel: 'off',
+  });
 }
 
 interface Sending {
   readonly body: ProviderRequest;
+  readonly transport: Transport;
   readonly model: string;
   readonly textOf: ProviderText;
   readonly signal: AbortSignal;
 }
 
 /** @throws {ModelError} when there is no 2xx answer with an event stream */
-async function send(transport: Transport, { body, model, textOf, signal }: Sending): Promise<IncomingMessage> {
-  const message = await transport.post(requestJson(body), signal).catch((error: unknown) => {
-    throw requestFailure(error, model, textOf);
-  });
+async function send(client: OpenAI, { body, transport, model, textOf, signal }: Sending): Promise<IncomingMessage> {
+  const response = await client
+    .post('/chat/completions', { body, signal })
+    .asResponse()
+    .catch((error: unknown) => {
+      throw requestFailure(error, model, textOf);
+    });
+  const message = transport.bodyOf(response);
+  if (message === undefined) throw failure('malformed', { model });
   if (message.headers['content-type']?.startsWith('application/json') === true) {
     message.destroy();
     throw failure('malformed', { model, note: 'no event stream' });
@@ -98,10 +106,13 @@ async function send(transport: Transport, { body, model, textOf, signal }: Sendi
   return message;
 }
 
+/** Finds the cause of an error of the SDK, which wraps errors of `fetch` and drops the cause of those like "timed out". */
 function requestFailure(error: unknown, model: string, textOf: ProviderText): ModelError {
-  if (error instanceof Refusal) return refusalFailure({ model, textOf, ...refusalParts(error) }, Date.now());
-  if (error instanceof ConnectTimeout) return failure('connect_timeout', { model, note: error.message });
-  return failure('connection', { model, cause: error });
+  if (error instanceof APIConnectionTimeoutError) return failure('connect_timeout', { model });
+  const cause = error instanceof APIConnectionError ? error.cause : error;
+  if (cause instanceof Refusal) return refusalFailure({ model, textOf, ...refusalParts(cause) }, Date.now());
+  if (cause instanceof ConnectTimeout) return failure('connect_timeout', { model, note: cause.message });
+  return failure('connection', { model, cause });
 }
 
 const refusalParts = ({ status, headers, body }: Refusal) => ({ status, headers, body });

@@ -2,7 +2,6 @@ import type { Message, ToolCallChunk } from '@caribou/contracts';
 import type { ModelEndpoint } from './model-gate.js';
 
 /** A tool as described to a model. */
-/** A tool as the model reads it. It never changes: its text is made once for all calls. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
