@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import type { Logger } from '@caribou/core';
 import { z } from 'zod';
+import { isMissing } from './skill-tree.js';
 
 const File = z.object({ skills: z.record(z.string(), z.object({ enabled: z.boolean().default(true) })).default({}) });
 
@@ -25,21 +25,18 @@ export class OperatorSwitches {
   ) {}
 
   async read(): Promise<Switches> {
-    const version = this.version();
+    const version = await this.version();
     if (version !== this.last.version) this.last = { version, switches: await this.parse(version) };
     return this.last.switches;
   }
 
-  /**
-   * Returns size, time and inode as a version; '' when there is no file. It is called for every run and does not use the
-   * thread pool, because passing a call to another thread costs twenty times as much CPU as the call.
-   */
-  private version(): string {
+  /** Returns size, time and inode as a version; '' when there is no file. */
+  private async version(): Promise<string> {
     try {
-      const found = statSync(this.path, { throwIfNoEntry: false });
-      return found === undefined ? '' : [found.size, found.mtimeMs, found.ino].join(' ');
-    } catch {
-      return 'unreadable';
+      const { size, mtimeMs, ino } = await stat(this.path);
+      return [size, mtimeMs, ino].join(' ');
+    } catch (error) {
+      return isMissing(error) ? '' : 'unreadable';
     }
   }
 

@@ -1,4 +1,3 @@
-import { statSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { isRecord } from '@caribou/contracts';
 
@@ -41,22 +40,14 @@ type Found = { readonly version: string } & (
   | { readonly problem: string }
 );
 
-/** The version of a file: modification time, size and inode. */
-const versionOf = ({ mtimeMs, size, ino }: Stats): string => [mtimeMs, size, ino].join(':');
-
-/**
- * Reads the file unless it still has the given version. This is asked for every run, so the file is not opened to find
- * that out, and no thread of the pool is used: that costs twenty times as much CPU as the call.
- */
+/** Reads the file unless it still has the given version (modification time, size and inode). */
 async function readIfChanged(path: string, version: string): Promise<Found | 'unchanged'> {
   try {
-    const found = statSync(path, { throwIfNoEntry: false });
-    if ((found === undefined ? 'none' : versionOf(found)) === version) return 'unchanged';
     const file = await open(path, 'r');
     try {
-      const opened = await file.stat();
-      const { size } = opened;
-      const now = versionOf(opened);
+      const { mtimeMs, size, ino } = await file.stat();
+      const now = [mtimeMs, size, ino].join(':');
+      if (now === version) return 'unchanged';
       if (size > MAX_BYTES) return { version: now, problem: `must be a file of at most ${MAX_BYTES} bytes` };
       return { version: now, ...parseObject(await file.readFile('utf8')) };
     } finally {
