@@ -1,5 +1,5 @@
 import { UnavailableError } from '@caribou/contracts';
-import type { Clock, Logger } from '@caribou/core';
+import { type Clock, type Logger, repeatUntilAborted } from '@caribou/core';
 import type { ProcessOwner, ProcessRegistry, ProcessRenewal } from '@caribou/state';
 
 export interface ProcessLeaseOptions {
@@ -38,7 +38,8 @@ export class ProcessLease {
 
   /** Takes the lease and renews it until `stop`; while the registry is unreachable, it retries. */
   start(): void {
-    this.loop = this.renewUntilStopped();
+    const { clock, renewMs: everyMs } = this.options;
+    this.loop = repeatUntilAborted({ clock, everyMs, signal: this.stopping.signal }, () => this.renew());
   }
 
   /** Ends the renewals and releases the lease of a process that owns nothing any more. */
@@ -55,17 +56,6 @@ export class ProcessLease {
         { event: 'process_lease.release', outcome: 'error', error },
         'the lease of this process lapses later',
       );
-    }
-  }
-
-  private async renewUntilStopped(): Promise<void> {
-    const { clock, renewMs } = this.options;
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      await this.renew();
-      await clock.sleep(renewMs, signal).catch((reason: unknown) => {
-        if (!signal.aborted) throw reason;
-      });
     }
   }
 

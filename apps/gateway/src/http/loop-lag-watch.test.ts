@@ -2,12 +2,7 @@ import { UnavailableError } from '@caribou/contracts';
 import { type Logger, silentLogger } from '@caribou/core';
 import { waitFor } from '@caribou/testing';
 import { LoopLagWatch } from './loop-lag-watch.js';
-
-/** Keeps the event loop busy for so long. */
-function block(ms: number): void {
-  const until = performance.now() + ms;
-  while (performance.now() < until);
-}
+import { block, loadEventLoop } from '../testing/busy-event-loop.js';
 
 const refusalOf = (watch: LoopLagWatch): unknown => {
   try {
@@ -17,17 +12,6 @@ const refusalOf = (watch: LoopLagWatch): unknown => {
     return error;
   }
 };
-
-/** Makes the event loop late until the returned function is called. */
-function loadEventLoop(ms: number): () => void {
-  let timer: NodeJS.Timeout;
-  const stall = (): void => {
-    block(ms);
-    timer = setTimeout(stall, 10);
-  };
-  timer = setTimeout(stall, 0);
-  return () => clearTimeout(timer);
-}
 
 describe(LoopLagWatch, () => {
   const messages: string[] = [];

@@ -1,6 +1,7 @@
 import { waitFor } from '@caribou/testing';
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
+import { loadEventLoop } from '../testing/busy-event-loop.js';
 
 const fixture = useGateways({ appendonly: false });
 let gateway: OpenGateway;
@@ -12,23 +13,6 @@ beforeAll(async () => {
 const run = { assistant_id: 'lead_agent', input: { messages: [{ role: 'user', content: 'hi' }] } };
 const start = () => gateway.app.inject({ method: 'POST', url: '/api/runs', payload: run });
 const get = (url: string) => gateway.app.inject({ method: 'GET', url });
-
-/** Keeps the event loop busy for so long. */
-function block(ms: number): void {
-  const until = performance.now() + ms;
-  while (performance.now() < until);
-}
-
-/** Makes the event loop late until the returned function is called. */
-function loadEventLoop(ms: number): () => void {
-  let timer: NodeJS.Timeout;
-  const stall = (): void => {
-    block(ms);
-    timer = setTimeout(stall, 10);
-  };
-  timer = setTimeout(stall, 0);
-  return () => clearTimeout(timer);
-}
 
 describe('a gateway whose event loop runs too late', () => {
   test('starts no runs, says why and when to come back, and serves everything else', async () => {

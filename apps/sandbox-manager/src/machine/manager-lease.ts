@@ -1,5 +1,5 @@
 import { UnavailableError } from '@caribou/contracts';
-import type { Clock, Logger, SandboxRegistry } from '@caribou/core';
+import { type Clock, type Logger, repeatUntilAborted, type SandboxRegistry } from '@caribou/core';
 
 export interface ManagerLeaseOptions {
   readonly managerId: string;
@@ -40,7 +40,11 @@ export class ManagerLease {
 
   /** Takes the lease and renews it until `stop`; while the registry is unreachable, it retries. */
   start(): void {
-    this.loop = Promise.all([this.renewUntilStopped(), this.watchForLapse()]).then(() => undefined);
+    const { clock, renewMs: everyMs } = this.options;
+    this.loop = Promise.all([
+      repeatUntilAborted({ clock, everyMs, signal: this.stopping.signal }, () => this.renew()),
+      this.watchForLapse(),
+    ]).then(() => undefined);
   }
 
   /**
@@ -53,17 +57,6 @@ export class ManagerLease {
     await this.loop;
     this.heldUntilMs = 0;
     await this.options.registry.releaseManager(this.managerId);
-  }
-
-  private async renewUntilStopped(): Promise<void> {
-    const { clock, renewMs } = this.options;
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      await this.renew();
-      await clock.sleep(renewMs, signal).catch((reason: unknown) => {
-        if (!signal.aborted) throw reason;
-      });
-    }
   }
 
   /** Detects the end of the lease by the local clock only, so that a renewal that hangs cannot hide it. */

@@ -1,5 +1,5 @@
 import { UnavailableError } from '@caribou/contracts';
-import type { Clock, Logger, SandboxRegistry } from '@caribou/core';
+import { type Clock, type Logger, repeatUntilAborted, type SandboxRegistry } from '@caribou/core';
 import type { SandboxInfo, SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
 import type { SandboxPool } from '../executions/sandbox-pool.js';
 
@@ -37,7 +37,8 @@ export class SandboxReaper {
 
   /** Begins the first sweep now, and repeats it every `reapMs` until `stop`. */
   start(): void {
-    this.loop = this.reapUntilStopped();
+    const { clock, reapMs: everyMs } = this.options;
+    this.loop = repeatUntilAborted({ clock, everyMs, signal: this.stopping.signal }, () => this.reapOrLog());
   }
 
   /** Ends the sweeps; resolves when the current one has finished. */
@@ -63,22 +64,15 @@ export class SandboxReaper {
     }
   }
 
-  private async reapUntilStopped(): Promise<void> {
-    const { clock, reapMs, logger } = this.options;
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      try {
-        await this.reap();
-      } catch (error) {
-        // Every error ends here, because a failed sweep must not end the loop.
-        logger[error instanceof UnavailableError ? 'warn' : 'error'](
-          { event: 'sandbox.reap', outcome: 'error', error },
-          'the sweep for unused sandboxes failed',
-        );
-      }
-      await clock.sleep(reapMs, signal).catch((reason: unknown) => {
-        if (!signal.aborted) throw reason;
-      });
+  /** Does one sweep and logs every error, because a failed sweep must not end the loop. */
+  private async reapOrLog(): Promise<void> {
+    try {
+      await this.reap();
+    } catch (error) {
+      this.options.logger[error instanceof UnavailableError ? 'warn' : 'error'](
+        { event: 'sandbox.reap', outcome: 'error', error },
+        'the sweep for unused sandboxes failed',
+      );
     }
   }
 
