@@ -8,8 +8,8 @@ import { taskEvents, taskLines, WITH_SUBAGENTS } from '../support/task-client.js
 jest.setTimeout(120_000);
 
 /**
- * Leases of runs, slots and extractions, redeliveries and sweeps take longer than the test may: whoever takes over in time
- * has seen that the process is dead.
+ * Leases of runs, slots and extractions, redeliveries and sweeps take longer than the test may last: a process that takes
+ * over before has seen that the other one is dead.
  */
 const LONG_LEASES = `clocks:
   lease_ms: 300000
@@ -50,7 +50,7 @@ async function start(app: AppName): Promise<TestService> {
 const holds = (count: number): Promise<unknown> =>
   waitFor(() => stack.model.listHolds().length === count, { what: `${count} held calls`, timeoutMs: 30_000 });
 
-test('a runner: all its runs go on in others, long before their leases lapse', async () => {
+test('a runner: others continue all its runs, long before their leases lapse', async () => {
   const victim = await start('agent-runner');
   const runs = await Promise.all(
     Array.from({ length: 4 }, async () => {
@@ -71,7 +71,7 @@ test('a runner: all its runs go on in others, long before their leases lapse', a
   }
 });
 
-test('a subagent-pool: its task goes on in another, in a slot of that', async () => {
+test('a subagent-pool: another continues its task, in a slot of its own', async () => {
   await start('agent-runner');
   const victim = await start('subagent-pool');
   const threadId = await client.newThread();

@@ -99,8 +99,9 @@ export class MemoryWorker {
         await this.take(key);
       }
     } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
-      logger.warn({ event: 'orphans.take_over', outcome: 'error', error }, 'jobs of a dead process not taken over yet');
+      const fields = { event: 'orphans.take_over', outcome: 'error', error };
+      if (error instanceof UnavailableError) logger.warn(fields, 'jobs of a dead process not taken over yet');
+      else logger.error(fields, 'jobs of a dead process not taken over because of a defect');
     }
   }
 
