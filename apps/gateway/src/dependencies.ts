@@ -4,7 +4,6 @@ import { type Config, extensionsFile } from '@caribou/config';
 import { busAccess, RateLimitedError } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
 import {
-  countPendingThreads,
   type ThreadStore,
   createRedis,
   MemoryWatch,
@@ -27,7 +26,7 @@ import {
   requireDurableRedis,
   taskPart,
 } from '@caribou/state';
-import { documentConverter } from '@caribou/documents';
+import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import { gateCatalog } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
 import type { StopStep } from '@caribou/service';
@@ -42,6 +41,7 @@ import { Erasures } from './erasure/erasures.js';
 import { filesOnVolume } from './files/uploads/files-on-volume.js';
 import { LoopLagWatch } from './http/loop-lag-watch.js';
 import { toSettings } from './settings.js';
+import { measureQueues } from './system/queue-figures.js';
 
 /** Everything that the gateway's services are built from; `listDependencies` is the one list. */
 export type Dependencies = ReturnType<typeof listDependencies>;
@@ -61,8 +61,6 @@ export async function createDependencies(config: Config, logger: Logger) {
   const metrics = createMetrics({ service: 'gateway' });
   const onScript = (name: string, durationMs: number): void => metrics.scriptEnded(name, durationMs);
   const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger, onScript });
-  // A figure that cannot be read is not a number.
-  metrics.measure('pending_threads', () => countPendingThreads(redis).catch(() => NaN));
   const bus = connectGatewayBus(config, logger);
   const volume = new SharedVolume(redisVolumeRegistry(redis), config.homeDir);
   const memory = new MemoryWatch(redis, { maxShare: config.quotas.maxStoreShare, logger });
@@ -116,6 +114,9 @@ function listDependencies(config: Config, connections: Connections) {
   const files = filesOnVolume(userFiles(config.homeDir, config.sandbox.limits), () => volume.ensure());
   const erasable = withErasures(erasures, { store, files });
   const skillStore = redisSkills(redis);
+  const conversions = documentConverter({ maxAtOnce: config.uploads.convertAtOnce });
+  const converter: DocumentConverter = conversions;
+  measureQueues(metrics, { redis, memory: config.chain.memory, conversions });
   return {
     threadStore: erasable.store,
     taskStore,
@@ -128,7 +129,7 @@ function listDependencies(config: Config, connections: Connections) {
     erasures,
     memories,
     agents: redisAgents(redis),
-    converter: documentConverter({ maxAtOnce: config.uploads.convertAtOnce }),
+    converter,
     models: withModelGate(models, config, { redis, logger }),
     chains: chainCatalog(config, models),
     skillStore,

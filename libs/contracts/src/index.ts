@@ -30,6 +30,7 @@ export {
   UnsupportedMediaTypeError,
   WireError,
 } from './common/errors.js';
+export { EMPTY_QUEUE, type QueueState } from './common/queue-state.js';
 export {
   AiMessage,
   Content,

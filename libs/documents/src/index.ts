@@ -1,2 +1,7 @@
-export { type ConversionOptions, type DocumentConverter, documentConverter } from './conversion/document-converter.js';
+export {
+  type ConversionOptions,
+  type DocumentConverter,
+  documentConverter,
+  type MeasuredConverter,
+} from './conversion/document-converter.js';
 export { documentKindOf } from './kinds.js';

@@ -1,7 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { addQueueMetrics, type QueueMetrics } from './queue-metrics.js';
 
 /** What tells an operator how loaded a service is, and what waits for it. */
-export interface LoadMetrics {
+export interface LoadMetrics extends QueueMetrics {
   /** A run was claimed for the first time, this long after its admission. */
   runStarted(waitMs: number): void;
   /** A request was refused because of a limit, an overload or an unavailable dependency; `code` as the error has it. */
@@ -45,6 +46,7 @@ export function addLoadMetrics(
     buckets: buckets.scripts,
     registers,
   });
+  const { readQueues, ...queues } = addQueueMetrics(registry);
   const gauges = new Map<string, Gauge>();
   for (const [figure, help] of Object.entries(figures))
     gauges.set(figure, new Gauge({ name: `caribou_${figure}`, help, registers }));
@@ -62,8 +64,10 @@ export function addLoadMetrics(
     measure: (figure, read) => {
       readers.set(figure, read);
     },
+    ...queues,
     readFigures: async () => {
-      for (const [figure, read] of readers) gauges.get(figure)?.set(await read());
+      const figures = [...readers].map(async ([figure, read]) => gauges.get(figure)?.set(await read()));
+      await Promise.all([...figures, readQueues()]);
     },
   };
 }

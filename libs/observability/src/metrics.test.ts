@@ -50,6 +50,21 @@ describe('createMetrics', () => {
     expect(await metrics.text()).toContain('caribou_open_streams{service="gateway"} 0');
   });
 
+  test('shows length and oldest wait of queues, in seconds, and NaN for a queue that cannot be read', async () => {
+    const metrics = createMetrics({ service: 'gateway' });
+    let reads = 0;
+    metrics.measureQueue('runs', () => {
+      reads += 1;
+      return { length: 3, oldestWaitMs: 1_500 };
+    });
+    metrics.measureQueue('memory', () => Promise.reject(new Error('Redis is away')));
+    const [text] = await Promise.all([metrics.text(), metrics.text()]);
+    expect(text).toContain('caribou_queue_length{kind="runs",service="gateway"} 3');
+    expect(text).toContain('caribou_queue_oldest_wait_seconds{kind="runs",service="gateway"} 1.5');
+    expect(text).toContain('caribou_queue_length{kind="memory",service="gateway"} Nan');
+    expect(reads).toBe(1);
+  });
+
   test('counts refusals by reason and scripts by name', async () => {
     const metrics = createMetrics({ service: 'gateway' });
     metrics.requestRefused('rate_limited');

@@ -129,6 +129,8 @@ describe('fields and headers of a hostile or careless client', () => {
     expect(metrics.statusCode).toBe(200);
     expect(metrics.body).toContain('caribou_open_streams{service="gateway"} 0');
     expect(metrics.body).toMatch(/caribou_pending_threads\{service="gateway"\} \d+/);
+    for (const kind of ['runs', 'tasks', 'memory', 'conversions'])
+      expect(metrics.body).toMatch(new RegExp(`caribou_queue_length\\{kind="${kind}",service="gateway"\\} \\d`));
     expect(metrics.body).toMatch(
       /caribou_redis_script_duration_seconds_count\{.*script="threads\/create-thread"\} [1-9]/,
     );

@@ -1,4 +1,4 @@
-import { omitUndefined } from '@caribou/contracts';
+import { omitUndefined, type QueueState } from '@caribou/contracts';
 import { join } from 'node:path';
 import { type ConversionJob } from './conversion-job.js';
 import { FairGate } from './fair-gate.js';
@@ -43,11 +43,18 @@ export interface DocumentConverter {
   toMarkdown(file: DocumentSource, options: ConversionOptions): Promise<string>;
 }
 
+/** A converter that says how much work it has. */
+export interface MeasuredConverter extends DocumentConverter {
+  /** The conversions that wait for a process. */
+  queueState(): QueueState;
+}
+
 /** Creates the converter; one per service process, as it limits concurrent conversions. */
-export function documentConverter(settings: ConverterSettings = {}): DocumentConverter {
+export function documentConverter(settings: ConverterSettings = {}): MeasuredConverter {
   const program = settings.program ?? join(__dirname, 'conversion-process.js');
   const gate = new FairGate({ maxAtOnce: settings.maxAtOnce ?? 2, maxWaiting: settings.maxWaiting ?? 32 });
   return {
+    queueState: () => gate.queueState(),
     toMarkdown: async (file, { kind, owner, url, limits, signal }) => {
       const all = { ...DEFAULT_DOCUMENT_LIMITS, ...limits };
       const job: ConversionJob = { kind, limits: all, ...omitUndefined({ url }) };

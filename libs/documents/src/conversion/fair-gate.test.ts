@@ -15,7 +15,7 @@ function visited(maxAtOnce: number, maxWaiting = 32) {
     inside.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));
   };
-  return { order, visit, oneLeaves };
+  return { gate, order, visit, oneLeaves };
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -76,5 +76,21 @@ describe('FairGate', () => {
     await oneLeaves();
     await oneLeaves();
     expect(order).toEqual(['b0', 'a', 'b2']);
+  });
+
+  test('says how many wait and for how long, and that nobody waits any more', async () => {
+    const { gate, visit, oneLeaves } = visited(1);
+    expect(gate.queueState()).toEqual({ length: 0, oldestWaitMs: 0 });
+
+    for (const name of ['1', '2', '3']) void visit(name);
+    await settled();
+    await new Promise((resolve) => setImmediate(resolve));
+    const state = gate.queueState();
+    expect(state.length).toBe(2);
+    expect(state.oldestWaitMs).toBeGreaterThan(0);
+
+    await oneLeaves();
+    await oneLeaves();
+    expect(gate.queueState()).toEqual({ length: 0, oldestWaitMs: 0 });
   });
 });

@@ -1,4 +1,4 @@
-import { RateLimitedError } from '@caribou/contracts';
+import { type QueueState, RateLimitedError } from '@caribou/contracts';
 
 export interface GateLimits {
   /** Concurrent permits. */
@@ -13,6 +13,11 @@ export interface GateRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
+interface WaitingRequest {
+  readonly admit: () => void;
+  readonly sinceMs: number;
+}
+
 /** Number of owners whose queues may be full at the same time. */
 const FULL_OWNERS = 8;
 
@@ -23,7 +28,7 @@ const FULL_OWNERS = 8;
  */
 export class FairGate {
   /** Waiting requests by owner. */
-  private readonly waiting = new Map<string, (() => void)[]>();
+  private readonly waiting = new Map<string, WaitingRequest[]>();
   private readonly inside = new Map<string, number>();
   /** Sequence number of the last admission, of owners with waiting or admitted requests. */
   private readonly lastVisit = new Map<string, number>();
@@ -55,10 +60,17 @@ export class FairGate {
         reject(signal?.reason as Error);
       };
       signal?.addEventListener('abort', onAbort, { once: true });
-      this.waiting.set(owner, [...queue, onAdmitted]);
+      this.waiting.set(owner, [...queue, { admit: onAdmitted, sinceMs: performance.now() }]);
       this.admit();
     });
     return () => this.release(owner);
+  }
+
+  /** The requests that wait for a permit. */
+  queueState(): QueueState {
+    const waiting = [...this.waiting.values()].flat();
+    const nowMs = performance.now();
+    return { length: waiting.length, oldestWaitMs: Math.max(0, ...waiting.map(({ sinceMs }) => nowMs - sinceMs)) };
   }
 
   private hasRoom(owner: string): boolean {
@@ -79,7 +91,7 @@ export class FairGate {
       this.inside.set(owner, (this.inside.get(owner) ?? 0) + 1);
       this.visits += 1;
       this.lastVisit.set(owner, this.visits);
-      first?.();
+      first?.admit();
     }
   }
 
@@ -89,7 +101,7 @@ export class FairGate {
     return may.sort((one, other) => visitOf(one) - visitOf(other))[0];
   }
 
-  private setWaiting(owner: string, queue: (() => void)[]): void {
+  private setWaiting(owner: string, queue: WaitingRequest[]): void {
     if (queue.length > 0) this.waiting.set(owner, queue);
     else this.waiting.delete(owner);
     if (queue.length === 0 && !this.inside.has(owner)) this.lastVisit.delete(owner);
@@ -103,11 +115,11 @@ export class FairGate {
     this.admit();
   }
 
-  private withdraw(owner: string, visitor: () => void): void {
+  private withdraw(owner: string, admit: () => void): void {
     const queue = this.waiting.get(owner) ?? [];
     this.setWaiting(
       owner,
-      queue.filter((one) => one !== visitor),
+      queue.filter((one) => one.admit !== admit),
     );
   }
 }

@@ -53,15 +53,15 @@ async function filterUnowned(
     leases[index] === null ? [{ thread, rank: firstRank + index }] : [],
   );
   const current = await redis.use((client) =>
-    Promise.all(found.map(({ thread }) => currentRun(client.hget(redis.keys.thread(thread).record, 'current')))),
+    Promise.all(found.map(({ thread }) => textOrEmpty(client.hget(redis.keys.thread(thread).record, 'current')))),
   );
   return found.map(({ thread, rank }, index) => ({ ...thread, interrupted: current[index] !== '', rank }));
 }
 
-/** The id of the run that was begun, or ''. A damaged record must not end the sweep: the claim reports it. */
-async function currentRun(field: Promise<string | null>): Promise<string> {
+/** The text, or '' when there is none or its key has the wrong type: readers continue, and the claim reports the damage. */
+export async function textOrEmpty(text: Promise<string | null>): Promise<string> {
   try {
-    return (await field) ?? '';
+    return (await text) ?? '';
   } catch (error) {
     if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return '';
     throw error;

@@ -1,0 +1,20 @@
+import type { Config } from '@caribou/config';
+import type { MeasuredConverter } from '@caribou/documents';
+import type { Metrics } from '@caribou/observability';
+import { countPendingThreads, readMemoryQueue, readRunQueue, type RedisConnection, taskPart } from '@caribou/state';
+
+interface Queues {
+  readonly redis: RedisConnection;
+  readonly memory: Pick<Config['chain']['memory'], 'enabled' | 'debounce_seconds'>;
+  readonly conversions: Pick<MeasuredConverter, 'queueState'>;
+}
+
+/** Adds the queues of all users in Redis to the metrics, and the one of this gateway's conversions. */
+export function measureQueues(metrics: Metrics, { redis, memory, conversions }: Queues): void {
+  // A figure that cannot be read is not a number.
+  metrics.measure('pending_threads', () => countPendingThreads(redis).catch(() => NaN));
+  metrics.measureQueue('runs', () => readRunQueue(redis));
+  metrics.measureQueue('tasks', () => readRunQueue(taskPart(redis)));
+  metrics.measureQueue('conversions', () => conversions.queueState());
+  if (memory.enabled) metrics.measureQueue('memory', () => readMemoryQueue(redis, memory.debounce_seconds * 1_000));
+}
