@@ -5,6 +5,8 @@ import { addQueueMetrics, type QueueMetrics } from './queue-metrics.js';
 export interface LoadMetrics extends QueueMetrics {
   /** A run was claimed for the first time, this long after its admission. */
   runStarted(waitMs: number): void;
+  /** A run has ended, which wrote this much to the store. */
+  runWrote(bytes: { readonly stateBytes: number; readonly logBytes: number }): void;
   /** A request was refused because of a limit, an overload or an unavailable dependency; `code` as the error has it. */
   requestRefused(code: string): void;
   /** A script of Redis was called, from the request to its reply. */
@@ -21,6 +23,9 @@ const figures = {
   pending_threads: 'Threads with a run that waits or is under way, of all users',
 } as const;
 
+/** Upper bounds of the buckets of sizes, in bytes: 1 KiB to 64 MiB. */
+const BYTES = Array.from({ length: 9 }, (_, index) => 1_024 * 4 ** index);
+
 /** @param buckets upper bounds in seconds */
 export function addLoadMetrics(
   registry: Registry,
@@ -31,6 +36,18 @@ export function addLoadMetrics(
     name: 'caribou_run_wait_duration_seconds',
     help: 'From the admission of a run to its first claim',
     buckets: buckets.waits,
+    registers,
+  });
+  const stateBytes = new Histogram({
+    name: 'caribou_run_state_bytes',
+    help: 'Checkpoints, messages and values that a run has written',
+    buckets: BYTES,
+    registers,
+  });
+  const logBytes = new Histogram({
+    name: 'caribou_run_event_log_bytes',
+    help: 'The event log of a run at its end',
+    buckets: BYTES,
     registers,
   });
   const refusals = new Counter({
@@ -54,6 +71,10 @@ export function addLoadMetrics(
   return {
     runStarted: (waitMs) => {
       waits.observe(waitMs / 1_000);
+    },
+    runWrote: (bytes) => {
+      stateBytes.observe(bytes.stateBytes);
+      logBytes.observe(bytes.logBytes);
     },
     requestRefused: (reason) => {
       refusals.inc({ reason });

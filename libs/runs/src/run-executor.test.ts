@@ -53,6 +53,16 @@ describe(RunExecutor, () => {
     expect(after.slice(4, 7).map(({ type }) => type)).toEqual(['human', 'human', 'human']);
   });
 
+  test('the bytes that a run has written are counted at its end', async () => {
+    const counted = async (): Promise<number> =>
+      Number(/caribou_run_state_bytes_count\{service="test"\} (\d+)/.exec(await runs.metrics.text())?.[1]);
+    const before = await counted();
+    await runs.takeOver(await runs.admit(), agentOn(fakeSandbox()));
+
+    expect(await counted()).toBe(before + 1);
+    expect(await runs.metrics.text()).toMatch(/caribou_run_event_log_bytes_sum\{service="test"\} [1-9]\d{2}/);
+  });
+
   const deaths = Array.from({ length: 10 }, (_, index) => index + 1).flatMap((call) => [
     { call, after: false },
     { call, after: true },

@@ -16,6 +16,7 @@ import { commitInput, commitTurn } from './run-commits.js';
 import { contextOf } from './run-context.js';
 import { endUnstarted, finishCancelled, finishFailed, finishOutcome, finishTimedOut } from './run-endings.js';
 import { type StartedRun, type StartPorts, startRun } from './start-run.js';
+import { countBytes } from './run-metrics.js';
 import { endUnreadable } from './unreadable-run.js';
 
 /** Runs the loop of one agent; each app that executes runs provides its own. */
@@ -70,6 +71,7 @@ export class RunExecutor {
       run.logger.info({ event: 'run.end', outcome, durationMs }, `run ${outcome}`);
       run.recording.end(outcome);
       metrics.runEnded(outcome);
+      countBytes(metrics, run.writer.written);
       return { kind: outcome === 'handed_over' ? 'handed_over' : 'ack' };
     } catch (error) {
       return await this.handleLostRun(run, error);

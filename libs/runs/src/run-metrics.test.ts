@@ -1,4 +1,4 @@
-import { countEvent } from './run-metrics.js';
+import { countBytes, countEvent } from './run-metrics.js';
 
 describe('countEvent', () => {
   test('counts ends of tool calls and retries of model calls, and nothing else', () => {
@@ -15,5 +15,17 @@ describe('countEvent', () => {
     countEvent(metrics, { kind: 'custom', data: null });
 
     expect(counted).toEqual(['bash error', 'retry busy']);
+  });
+});
+
+describe('countBytes', () => {
+  test('counts a run whose log has its end, and not one that another process continues', () => {
+    const counted: unknown[] = [];
+    const metrics = { runWrote: (bytes: object) => void counted.push(bytes) };
+
+    countBytes(metrics, { state: 900, log: 700 });
+    countBytes(metrics, { state: 900, log: undefined });
+
+    expect(counted).toEqual([{ stateBytes: 900, logBytes: 700 }]);
   });
 });

@@ -1,6 +1,7 @@
 import type { RunEvent } from '@caribou/contracts';
 import type { TurnCommit } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
+import type { WrittenBytes } from './events/event-writer.js';
 
 /** The metrics that a runner records of its runs. */
 export type RunMetrics = Pick<
@@ -14,6 +15,7 @@ export type RunMetrics = Pick<
   | 'fenced'
   | 'takenOver'
   | 'runStarted'
+  | 'runWrote'
 >;
 
 /** Counts the end of a tool call, and a model call that will be retried. */
@@ -31,6 +33,11 @@ const isRetry = (data: unknown): data is { readonly reason: string } =>
   data.type === 'llm_retry' &&
   'reason' in data &&
   typeof data.reason === 'string';
+
+/** Counts what a run has written, once its log has its end. */
+export function countBytes(metrics: Pick<RunMetrics, 'runWrote'>, { state, log }: WrittenBytes): void {
+  if (log !== undefined) metrics.runWrote({ stateBytes: state, logBytes: log });
+}
 
 /** Counts a turn that reached its commit. */
 export function countTurn(

@@ -195,4 +195,14 @@ describe(retryWrites, () => {
     await expect(retry(() => Promise.reject(refused))).rejects.toBe(refused);
     expect(elapsedMs()).toBe(750);
   });
+
+  test('adds up the bytes of commits, and knows those of the log once it has its end', async () => {
+    const { writer } = writerOn(new HeldLog());
+    await writer.commit(async () => await Promise.resolve({ appended: [], stateBytes: 10 }));
+    await writer.commit(async () => await Promise.resolve({ appended: [], stateBytes: 5 }));
+    expect(writer.written).toEqual({ state: 15, log: undefined });
+
+    await writer.end(async () => await Promise.resolve({ appended: [], stateBytes: 0, logBytes: 70 }));
+    expect(writer.written).toEqual({ state: 15, log: 70 });
+  });
 });

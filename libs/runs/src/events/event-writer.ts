@@ -12,6 +12,18 @@ export interface EventPublisher {
 
 interface Appended {
   readonly appended: readonly NumberedEvent[];
+  /** Bytes of state that were written with the events. */
+  readonly stateBytes?: number;
+  /** Bytes of the run's whole event log, with its end. */
+  readonly logBytes?: number | null;
+}
+
+/** What a run has written to the store. */
+export interface WrittenBytes {
+  /** Checkpoints, messages and values that this process has committed. */
+  readonly state: number;
+  /** The whole event log; undefined before its end. */
+  readonly log: number | undefined;
 }
 
 export interface WriterOptions {
@@ -65,6 +77,7 @@ export class EventWriter {
   private failure: { readonly cause: unknown } | undefined;
   /** A write with events that were published has failed: nothing but the run's end is written from now on. */
   private isIncomplete = false;
+  private writtenBytes: WrittenBytes = { state: 0, log: undefined };
   private openMessageId: string | null = null;
   /** The open message as the log knows it. */
   private loggedMessageId: string | null = null;
@@ -128,6 +141,10 @@ export class EventWriter {
     });
   }
 
+  get written(): WrittenBytes {
+    return this.writtenBytes;
+  }
+
   /** Stops a writer whose run ended here; what is queued is discarded. */
   close(): void {
     clearImmediate(this.due);
@@ -147,6 +164,7 @@ export class EventWriter {
       const result = await write();
       this.openMessageId = null;
       this.loggedMessageId = null;
+      this.countBytes(result);
       this.publishAppended(result.appended);
       return result;
     } catch (error) {
@@ -157,6 +175,10 @@ export class EventWriter {
       this.wakeWaiters();
       this.pump();
     }
+  }
+
+  private countBytes({ stateBytes = 0, logBytes }: Appended): void {
+    this.writtenBytes = { state: this.writtenBytes.state + stateBytes, log: logBytes ?? undefined };
   }
 
   private takeQueue(): RunEvent[] {

@@ -77,6 +77,8 @@ export const agentOn =
 /** Runs of the scripted agent against a Redis of their own. */
 export class RunFixture {
   readonly threads: ThreadStore;
+  /** The metrics of all executors. */
+  readonly metrics = createMetrics({ service: 'test' });
   private readonly log: RunEventLog;
   /** Keepers of all runs: those of runners that count as dead would renew their leases after the tests too. */
   private readonly keepers: LeaseKeeper[] = [];
@@ -132,7 +134,7 @@ export class RunFixture {
       clock: systemClock,
       logger: silentLogger,
       clocks: { leaseMs: LEASE_MS, renewMs: LEASE_MS / 3, eventWindowMs: 100 },
-      metrics: createMetrics({ service: 'test' }),
+      metrics: this.metrics,
       tracing: noopTracing,
     });
   }

@@ -77,6 +77,10 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
   };
 }
 
+/** Bytes of what the call stores: the checkpoint, its event aside, and the new messages and values. */
+export const stateBytesOf = ({ texts: [checkpoint = '', _event, ...added] }: CheckpointCall): number =>
+  [checkpoint, ...added].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+
 /** Bytes of each field that holds the new state: those of the checkpoint it is based on, and the new ones. */
 function sizesOf(
   draft: CheckpointDraft,

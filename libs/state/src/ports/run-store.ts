@@ -86,6 +86,8 @@ export interface CommitResult {
   readonly head: ThreadHead;
   /** The appended events with the store's `checkpoint` event last, as they must be published. */
   readonly appended: readonly NumberedEvent[];
+  /** Bytes of the checkpoint and of the messages and values that it added. */
+  readonly stateBytes: number;
   /** The cancel flag at the time of the script. */
   readonly cancel: CancelAction | null;
 }
@@ -147,6 +149,10 @@ export interface UnownedThread extends ThreadKey {
 export interface FinishResult {
   /** The events of the run's end; empty when the same owner finished the run before, as the log has them already. */
   readonly appended: readonly NumberedEvent[];
+  /** Bytes of the last checkpoint and of the messages and values that it added. */
+  readonly stateBytes: number;
+  /** Bytes of the run's event log; null when the same owner finished the run before. */
+  readonly logBytes: number | null;
   /** Whether the thread has further runs: the caller then publishes a notification (wake). */
   readonly more: boolean;
 }

@@ -1,6 +1,6 @@
 import type { RunEvent, RunStatus } from '@caribou/contracts';
 import type { DeadLetter, FinishRequest, FinishResult, RunLease } from '../ports/run-store.js';
-import { checkpointCall, checkpointEvent, draftOf, progressParams } from '../checkpoints/commit-call.js';
+import { checkpointCall, checkpointEvent, draftOf, progressParams, stateBytesOf } from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { MAX_DEAD_LETTERS, serializeLetter } from '../memory/jobs/dead-letter-list.js';
 import { memoryMember } from '../redis/keys.js';
@@ -18,13 +18,14 @@ const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
 /** The parameters of the last commit, and the events that it adds to the log. */
 function lastStep(request: FinishRequest, runId: string) {
   const { commit } = request;
-  if (commit === undefined) return { params: {}, texts: [], eventsOf: () => [] };
+  if (commit === undefined) return { params: {}, texts: [], stateBytes: 0, eventsOf: () => [] };
   const draft = draftOf(commit, runId);
   const call = checkpointCall(draft, null);
   const entries = logEntries(commit.events);
   return {
     params: { ...progressParams(commit, entries), commit: call.params },
     texts: [...entryTexts(entries), ...call.texts],
+    stateBytes: stateBytesOf(call),
     eventsOf: (checkpointId: string, createdAt: string): readonly RunEvent[] => [
       ...commit.events,
       checkpointEvent(draft, { checkpointId, createdAt }),
@@ -85,11 +86,16 @@ export async function finishRun(
     },
     texts: [...last.texts, ...entryTexts(entries)],
   });
-  if (reply[0] === 'repeated') return { appended: [], more: reply[1] === 1 };
-  const [, rolledBack, first, checkpointId, createdAt, more] = reply;
+  if (reply[0] === 'repeated') return { appended: [], stateBytes: 0, logBytes: null, more: reply[1] === 1 };
+  const [, rolledBack, first, checkpointId, createdAt, more, logBytes] = reply;
   const events =
     rolledBack === 1
       ? [end('interrupted')]
       : [...last.eventsOf(String(checkpointId), String(createdAt)), ...request.events, end(request.status)];
-  return { appended: numberEvents(first, events), more: more === 1 };
+  return {
+    appended: numberEvents(first, events),
+    stateBytes: rolledBack === 1 ? 0 : last.stateBytes,
+    logBytes: Number(logBytes),
+    more: more === 1,
+  };
 }

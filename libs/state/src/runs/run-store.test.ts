@@ -41,7 +41,7 @@ describe('one run', () => {
 
     expect(CheckpointId.safeParse(last.head.checkpointId).success).toBe(true);
     expect(String(last.head.checkpointId) > String(first.head.checkpointId)).toBe(true);
-    expect(finished).toEqual({ appended: [{ seq: 3, event: { kind: 'end', status: 'success' } }], more: false });
+    expect(finished).toMatchObject({ appended: [{ seq: 3, event: { kind: 'end', status: 'success' } }], more: false });
     expect(await store.threads.getRun(key, run.run_id)).toMatchObject({
       status: 'success',
       total_tokens: 7,
@@ -61,6 +61,27 @@ describe('one run', () => {
     expect(textsOf(head?.state.messages ?? [])).toEqual(['hello', 'hi']);
     expect(await store.runs.hasWork(key)).toBe(false);
     expect(await store.runs.claim(key, newId())).toEqual({ kind: 'idle' });
+  });
+
+  test('answers with the bytes that it has added to the thread and to the log of the run', async () => {
+    const key = thread();
+    const { run_id: runId } = await store.admit(key);
+    const claimed = await store.claim(key);
+    const { log, checkpoints } = store.redis.keys.thread(key);
+    const lengthOf = async (hash: string): Promise<number> =>
+      (await store.redis.use((client) => client.hvals(hash))).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+
+    const first = await store.step(claimed, { messages: [human('grüße')], title: 'Greeting' });
+    const stamp = Buffer.byteLength(`"id":"${first.head.checkpointId}","created_at":"2026-01-01T00:00:00.000000Z",`);
+    expect((await lengthOf(log)) + (await lengthOf(checkpoints)) - first.stateBytes).toBeLessThanOrEqual(stamp);
+    expect((await lengthOf(log)) + (await lengthOf(checkpoints))).toBeGreaterThan(first.stateBytes);
+
+    const finished = await store.finish(claimed);
+    const entries = await store.redis.use((client) =>
+      client.xrange(store.redis.keys.runEvents(key.userId, runId), '-', '+'),
+    );
+    const logged = entries.reduce((sum, [, [, text = '']]) => sum + Buffer.byteLength(text), 0);
+    expect(finished).toMatchObject({ stateBytes: 0, logBytes: logged });
   });
 
   test('the event log holds every event in order without a gap, the store adding checkpoint and end', async () => {

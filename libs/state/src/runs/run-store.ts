@@ -7,6 +7,7 @@ import {
   checkpointEvent,
   draftOf,
   progressParams,
+  stateBytesOf,
   toWrittenHead,
 } from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
@@ -57,6 +58,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     return {
       head: toWrittenHead(draft, call, minted),
       appended: numberEvents(reply[3], [...request.events, checkpointEvent(draft, minted)]),
+      stateBytes: stateBytesOf(call),
       cancel: cancelOf(reply[5]),
     };
   }

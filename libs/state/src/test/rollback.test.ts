@@ -37,7 +37,12 @@ describe('rollback', () => {
     await store.step({ lease: claimed.lease, head: first.head }, { messages: [ai('d')], artifacts: ['/f'], todos: [] });
     const finished = await store.finish(claimed, { status: 'interrupted', rollback: true });
 
-    expect(finished).toEqual({ appended: [{ seq: 3, event: { kind: 'end', status: 'interrupted' } }], more: false });
+    expect(finished).toEqual({
+      appended: [{ seq: 3, event: { kind: 'end', status: 'interrupted' } }],
+      stateBytes: 0,
+      logBytes: expect.any(Number) as number,
+      more: false,
+    });
     expect(await visible(key)).toEqual(before);
     await expect(store.threads.getRun(key, run.run_id)).rejects.toThrow(NotFoundError);
     expect((await store.events.read(key.userId, run.run_id, { after: 0, limit: 10 })).events.at(-1)?.event.kind).toBe(
