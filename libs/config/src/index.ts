@@ -11,7 +11,7 @@ export type {
   QuotasConfig,
 } from './settings/config.js';
 export { ConfigError } from './common/config-error.js';
-export { type ExtensionsFile, extensionsFile } from './load/extensions-file.js';
+export { EXTENSIONS_MAX_AGE_MS, type ExtensionsFile, extensionsFile } from './load/extensions-file.js';
 export { readEnvLazily } from './common/read-env-lazily.js';
 export { loadConfig } from './load/load-config.js';
 export { BUILT_IN_GROUPS } from './deerflow/tool-groups.js';

@@ -11,6 +11,7 @@ export { repeatUntilAborted } from './util/repeat.js';
 export { KeyedMutex } from './util/keyed-mutex.js';
 export { Limiter } from './util/limiter.js';
 export { settlesWithin } from './util/settles-within.js';
+export { shareRecentResult } from './util/share-recent-result.js';
 export type {
   Companion,
   ConversionLease,

@@ -1,5 +1,5 @@
-import type { Config } from '@caribou/config';
-import type { Clock, Logger, SkillStore } from '@caribou/core';
+import { type Config, EXTENSIONS_MAX_AGE_MS } from '@caribou/config';
+import { type Clock, type Logger, shareRecentResult, type SkillStore } from '@caribou/core';
 import { OperatorSwitches } from './operator-switches.js';
 import { BUILT_IN_SKILLS } from './built-in-skills.js';
 import { SkillLibrary } from './skill-library.js';
@@ -15,9 +15,11 @@ export interface SkillCatalogPorts {
 export const openSkillCatalog = (
   { skills, extensionsConfigPath }: Pick<Config, 'skills' | 'extensionsConfigPath'>,
   { store, clock, logger }: SkillCatalogPorts,
-): UserSkillCatalog =>
-  new UserSkillCatalog({
+): UserSkillCatalog => {
+  const switches = new OperatorSwitches(extensionsConfigPath, logger);
+  return new UserSkillCatalog({
     library: new SkillLibrary({ root: skills.path ?? BUILT_IN_SKILLS, clock, logger }),
-    operator: new OperatorSwitches(extensionsConfigPath, logger),
+    operator: { read: shareRecentResult(() => switches.read(), { maxAgeMs: EXTENSIONS_MAX_AGE_MS, clock }) },
     store,
   });
+};

@@ -1,11 +1,12 @@
 import type { Bus } from '@caribou/bus';
-import { type Config, extensionsFile, readEnvLazily } from '@caribou/config';
+import { type Config, EXTENSIONS_MAX_AGE_MS, extensionsFile, readEnvLazily } from '@caribou/config';
 import { MCP_DOCUMENT } from '@caribou/contracts';
 import {
   type AgentMiddleware,
   type Logger,
   staticToolSource,
   type SandboxPort,
+  shareRecentResult,
   type SkillCatalog,
   systemClock,
   type ToolJournal,
@@ -72,9 +73,10 @@ export function openAgentTools(parts: AgentToolParts): AgentTools {
 }
 
 function connectMcp({ config, redis, journal, bus, sandbox, logger }: AgentToolParts): McpTools {
+  const file = extensionsFile(config.extensionsConfigPath);
   const mcp = createMcpTools({
     config: config.mcp,
-    file: extensionsFile(config.extensionsConfigPath),
+    file: { read: shareRecentResult(() => file.read(), { maxAgeMs: EXTENSIONS_MAX_AGE_MS, clock: systemClock }) },
     variable: readEnvLazily,
     documents: redisSharedDocuments(redis),
     journal,

@@ -14,6 +14,12 @@ export interface ExtensionsFile {
   read(): Promise<ExtensionsContent>;
 }
 
+/**
+ * Age of the content that a run may use, in milliseconds. Every run asks for the file, and each look at it occupies a
+ * thread of Node's pool, so runs that start within this time share one.
+ */
+export const EXTENSIONS_MAX_AGE_MS = 50;
+
 const MAX_BYTES = 1024 * 1024;
 const NOTHING: ExtensionsContent = { content: {} };
 
