@@ -121,7 +121,7 @@ function callOf(request: ModelRequest, model: ModelPort, run: RunContext): Model
   return {
     system: request.system,
     messages: request.messages,
-    tools: request.tools.map(({ name, description, parameters }) => ({ name, description, parameters })),
+    tools: request.tools,
     thinkingEnabled: thinking && model.supportsThinking,
     ...omitUndefined({ toolChoice: request.toolChoice, reasoningEffort: effort }),
   };

@@ -40,6 +40,40 @@ export function buildRequest(model: ModelConfig, call: ModelCall): ProviderReque
   };
 }
 
+/**
+ * Encodes a request as JSON. Tools are most of it and the same in nearly all requests, so each tool is serialized once; they
+ * follow the other fields.
+ */
+export function encodeRequest({ tools: offered, ...fields }: ProviderRequest): Buffer {
+  const json = JSON.stringify(fields);
+  if (!Array.isArray(offered))
+    return Buffer.from(offered === undefined ? json : withTools(json, JSON.stringify(offered)));
+  return Buffer.from(withTools(json, `[${offered.map(toolJson).join(',')}]`));
+}
+
+const withTools = (json: string, tools: string): string => `${json.slice(0, -1)},"tools":${tools}}`;
+
+const toolJson = (tool: unknown): string => (isRecord(tool) ? jsonOfTool(tool) : JSON.stringify(tool));
+
+/** Wraps a function of immutable objects, so that it computes the value of each object once. */
+function memoize<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const values = new WeakMap<Key, Value>();
+  return (key) => {
+    const known = values.get(key);
+    if (known !== undefined) return known;
+    const value = compute(key);
+    values.set(key, value);
+    return value;
+  };
+}
+
+const toProviderTool = memoize(({ name, description, parameters }: ModelCall['tools'][number]) => ({
+  type: 'function',
+  function: { name, description, parameters },
+}));
+
+const jsonOfTool = memoize((tool: Fields) => JSON.stringify(tool));
+
 /** OpenAI's own endpoint renamed max_tokens; others only support the old name. */
 const maxFieldOf = ({ baseUrl }: ModelConfig): string =>
   new URL(baseUrl).hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
@@ -65,10 +99,7 @@ function toConfiguredFields(model: ModelConfig): Fields {
 function tools({ tools: offered, toolChoice }: ModelCall): Fields {
   if (offered.length === 0) return {};
   return {
-    tools: offered.map(({ name, description, parameters }) => ({
-      type: 'function',
-      function: { name, description, parameters },
-    })),
+    tools: offered.map(toProviderTool),
     ...omitUndefined({ tool_choice: toolChoice }),
   };
 }

@@ -40,10 +40,11 @@ export function createTransport({ connectMs }: { readonly connectMs: number }): 
   const bodies = new WeakMap<Response, IncomingMessage>();
 
   const sendRequest = (url: URL, init: RequestInit): ClientRequest => {
-    const body = typeof init.body === 'string' ? init.body : '';
+    const body = bytesOf(init.body);
+    const headers = init.headers instanceof Headers ? init.headers : new Headers(init.headers);
     const options = {
       method: init.method ?? 'POST',
-      headers: { ...Object.fromEntries(new Headers(init.headers)), 'content-length': Buffer.byteLength(body) },
+      headers: { ...Object.fromEntries(headers), 'content-length': body.length },
     };
     const request =
       url.protocol === 'https:'
@@ -70,6 +71,10 @@ export function createTransport({ connectMs }: { readonly connectMs: number }): 
     },
   };
 }
+
+/** Bodies are bytes or text; the SDK is given no others. */
+const bytesOf = (body: RequestInit['body']): Uint8Array =>
+  body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : '');
 
 /** Sends the request and waits for the headers; repeats it once when a reused connection was closed by the server. */
 async function exchange(open: () => ClientRequest, connectMs: number): Promise<IncomingMessage> {

@@ -4,7 +4,7 @@ import { type ModelError, omitUndefined } from '@caribou/contracts';
 import type { Logger, ModelPort } from '@caribou/core';
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import { AnswerStream } from './answer-stream.js';
-import { buildRequest, type ProviderRequest } from './build-request.js';
+import { buildRequest, encodeRequest, type ProviderRequest } from './build-request.js';
 import { createTransport, ConnectTimeout, Refusal, type Transport } from './http-transport.js';
 import { failure, refusalFailure } from './provider-error.js';
 import { type ProviderText, providerTextOf } from './provider-text.js';
@@ -89,10 +89,13 @@ interface Sending {
   readonly signal: AbortSignal;
 }
 
+/** The SDK sets this header only on bodies that it encodes itself. */
+const JSON_BODY = { 'content-type': 'application/json' };
+
 /** @throws {ModelError} when there is no 2xx answer with an event stream */
 async function send(client: OpenAI, { body, transport, model, textOf, signal }: Sending): Promise<IncomingMessage> {
   const response = await client
-    .post('/chat/completions', { body, signal })
+    .post('/chat/completions', { body: encodeRequest(body), headers: JSON_BODY, signal })
     .asResponse()
     .catch((error: unknown) => {
       throw requestFailure(error, model, textOf);

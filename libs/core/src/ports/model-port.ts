@@ -1,7 +1,7 @@
 import type { Message, ToolCallChunk } from '@caribou/contracts';
 import type { ModelEndpoint } from './model-gate.js';
 
-/** A tool as described to a model. */
+/** A tool as described to a model. It never changes, so that models can serialize it once. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
