@@ -46,7 +46,8 @@ export class RunsController {
     @Res() reply: FastifyReply,
   ) {
     const start = () => this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
-    await this.streams.stream({ userId: caller.userId, reply }, start, { lastEventId: lastEventId(request) });
+    const options = { lastEventId: lastEventId(request), isNew: true };
+    await this.streams.stream({ userId: caller.userId, reply }, start, options);
   }
 
   @Route(runRoutes.wait)

@@ -37,7 +37,7 @@ export class StatelessRunsController {
     @Res() reply: FastifyReply,
   ) {
     const start = () => this.runs.startAlone(caller.userId, body, startHeaders(request));
-    await this.streams.stream({ userId: caller.userId, reply }, start);
+    await this.streams.stream({ userId: caller.userId, reply }, start, { isNew: true });
   }
 
   @Route(statelessRoutes.wait)

@@ -69,6 +69,41 @@ describe(RunFollower, () => {
     expect(await takeSeqs(follower, 2)).toEqual([1, 2]);
   });
 
+  test('a log that was empty is not read while live batches leave no gap', async () => {
+    const ports = new ScriptedPorts();
+    const { follower } = await openFollower(ports, { isLogEmpty: true });
+    ports.events = range(1, 3);
+
+    ports.receive([numbered(1)]);
+    ports.receive([numbered(2), numbered(3)]);
+
+    expect(await takeSeqs(follower, 3)).toEqual([1, 2, 3]);
+    expect(ports.reads).toBe(0);
+  });
+
+  test('events of a log that was empty are read when the first batch was missed', async () => {
+    const ports = new ScriptedPorts();
+    const { follower } = await openFollower(ports, { isLogEmpty: true });
+    ports.events = range(1, 3);
+
+    ports.receive([numbered(3)]);
+
+    expect(await takeSeqs(follower, 3)).toEqual([1, 2, 3]);
+  });
+
+  test('a log that was empty is read after a lost connection, or without any batch after a while', async () => {
+    const ports = new ScriptedPorts();
+    const { follower } = await openFollower(ports, { isLogEmpty: true });
+    ports.events = range(1, 1);
+    ports.gap();
+    expect(await takeSeqs(follower, 1)).toEqual([1]);
+
+    const silent = new ScriptedPorts();
+    const { follower: waiting } = await openFollower(silent, { isLogEmpty: true });
+    silent.events = range(1, 2);
+    expect(await takeSeqs(waiting, 2)).toEqual([1, 2]);
+  });
+
   test('a gap in the live batches is filled from the log', async () => {
     const ports = new ScriptedPorts();
     ports.events = range(1, 1);

@@ -18,6 +18,11 @@ export interface FollowOptions {
   readonly logged?: number;
   /** Milliseconds without events after which the log is read. */
   readonly checkMs: number;
+  /**
+   * Whether the log had no events a moment ago, as that of a run that was just admitted: it is then not read before a live
+   * batch shows that there are some, or nothing has arrived for `EMPTY_LOG_CHECK_MS`.
+   */
+  readonly isLogEmpty?: boolean;
   /** Whether the run may have ended already, so that its record is read without waiting for a silence first. */
   readonly mayBeOver: boolean;
   readonly signal: AbortSignal;
@@ -37,6 +42,8 @@ export type Followed =
 
 type LogPage = Awaited<ReturnType<RunEventLog['read']>>;
 
+/** Time for the first live events of a new run; it covers those that were published before the subscription began. */
+const EMPTY_LOG_CHECK_MS = 1_000;
 const MAX_WAITING = 512;
 const PAGE = 500;
 
@@ -45,7 +52,8 @@ const PAGE = 500;
  * the live subscription. Streams and everything else that waits for a run use it.
  *
  * E1 Events are returned in the order of `seq`, each once, starting after `after`.
- * E2 The subscription begins before the first read of the log, so that no event is missed between the two.
+ * E2 The subscription begins before the first read of the log, so that no event is missed between the two. A log that
+ *    was empty is only read when a batch leaves a gap or none has arrived for a second.
  * E3 Live batches only save reads of the log: it is read when a publisher says that it has events that were not
  *    received, after a lost connection, and after every `checkMs` of silence. Streamed text may arrive before it is in
  *    the log; what of it was not received is read once it is.
@@ -68,7 +76,8 @@ export class RunFollower {
   private logged: number;
   /** Up to which number a publisher said that the log has events since it was last read. */
   private announced = 0;
-  private mustRead = true;
+  private mustRead: boolean;
+  private isLogEmpty: boolean;
   /** Whether to read the run's record when the log has nothing new. */
   private mustCheckRun: boolean;
   private wasOver: boolean;
@@ -82,6 +91,8 @@ export class RunFollower {
   ) {
     this.cursor = options.after;
     this.logged = options.logged ?? options.after;
+    this.isLogEmpty = options.isLogEmpty === true;
+    this.mustRead = !this.isLogEmpty;
     this.mustCheckRun = options.mayBeOver;
     this.wasOver = isTerminal(options.run.status);
   }
@@ -258,12 +269,17 @@ export class RunFollower {
   /** Resolves when a batch arrives, a read is due, or the signal aborts. */
   private async waitForNews(): Promise<void> {
     const { signal, checkMs } = this.options;
+    const isFirst = this.isLogEmpty;
+    this.isLogEmpty = false;
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(() => {
-        this.mustRead = true;
-        this.mustCheckRun = true;
-        finish();
-      }, checkMs);
+      const timer = setTimeout(
+        () => {
+          this.mustRead = true;
+          this.mustCheckRun ||= !isFirst;
+          finish();
+        },
+        isFirst ? Math.min(EMPTY_LOG_CHECK_MS, checkMs) : checkMs,
+      );
       const finish = (): void => {
         clearTimeout(timer);
         signal.removeEventListener('abort', finish);

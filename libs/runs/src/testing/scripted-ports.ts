@@ -67,6 +67,7 @@ export async function openFollower(
     readonly after?: number;
     readonly logged?: number;
     readonly checkMs?: number;
+    readonly isLogEmpty?: boolean;
     readonly mayBeOver?: boolean;
   } = {},
 ) {
@@ -76,7 +77,7 @@ export async function openFollower(
     {
       run: record(ports.status === 'success' ? 'success' : 'running'),
       after: options.after ?? 0,
-      ...omitUndefined({ logged: options.logged }),
+      ...omitUndefined({ logged: options.logged, isLogEmpty: options.isLogEmpty }),
       checkMs: options.checkMs ?? 60_000,
       mayBeOver: options.mayBeOver ?? false,
       signal: stop.signal,

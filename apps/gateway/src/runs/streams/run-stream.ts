@@ -28,6 +28,8 @@ export interface RunStreamRequest {
   readonly modes: readonly StreamMode[];
   readonly from: Position;
   readonly checkMs: number;
+  /** Whether this request has started the run, so that it probably has no events yet. */
+  readonly isNew?: boolean;
 }
 
 export interface RunStreamPorts extends FollowPorts {
@@ -55,6 +57,7 @@ export async function streamRun(ports: RunStreamPorts, request: RunStreamRequest
     after,
     logged: from.logged ?? from.seq,
     checkMs: request.checkMs,
+    isLogEmpty: request.isNew === true && isUnstarted(request.run) && after === 0,
     mayBeOver: isTerminal(request.run.status),
     signal: writer.signal,
   });
@@ -65,6 +68,8 @@ export async function streamRun(ports: RunStreamPorts, request: RunStreamRequest
     follower.close();
   }
 }
+
+const isUnstarted = ({ status, last_seq: lastSeq }: RunRecord): boolean => status === 'pending' && lastSeq === 0;
 
 type Trim = Extract<Followed, { readonly kind: 'trimmed' }>;
 

@@ -37,6 +37,8 @@ export interface StreamOptions extends WaitOptions {
   /** Stream modes; when there are none, those that the run was started with. */
   readonly modes?: readonly StreamMode[];
   readonly lastEventId?: string | undefined;
+  /** Whether the run is started by this request. */
+  readonly isNew?: boolean;
 }
 
 /** How a long response is written. */
@@ -78,7 +80,7 @@ export class RunStreams implements OnModuleDestroy {
    * @throws {RateLimitedError} when the user has too many long answers open; no run is started then
    */
   async stream(client: StreamClient, find: () => Promise<RunRecord>, options: StreamOptions = {}): Promise<void> {
-    const { modes = [], lastEventId, ...wait } = options;
+    const { modes = [], lastEventId, isNew = false, ...wait } = options;
     const checkMs = this.settings.heartbeatMs;
     await this.answer(client, find, {
       ...wait,
@@ -91,7 +93,8 @@ export class RunStreams implements OnModuleDestroy {
       beatMs: checkMs,
       write: (run, writer) => {
         const shown = modes.length > 0 ? modes : run.kwargs.stream_mode;
-        return streamRun(this.ports, { run, modes: shown, from: parsePosition(lastEventId), checkMs }, writer);
+        const from = parsePosition(lastEventId);
+        return streamRun(this.ports, { run, modes: shown, from, checkMs, isNew }, writer);
       },
     });
   }
