@@ -35,6 +35,7 @@ function openRunner(base: WorkerBase): OpenRole {
     maxAttempts: runner.maxAttempts,
     eventsTtlMs: clocks.eventsTtlMs,
     process: base.process,
+    compact: config.store.compact,
   });
   const subagents = connectSubagents(base);
   return {

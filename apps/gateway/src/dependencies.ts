@@ -160,7 +160,7 @@ const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
     ackWaitMs: clocks.ackWaitMs,
   });
 
-const createThreadStore = (redis: RedisConnection, { clocks, quotas, runner }: Config): ThreadStore =>
+const createThreadStore = (redis: RedisConnection, { clocks, quotas, runner, store }: Config): ThreadStore =>
   redisThreadStore(redis, {
     leaseMs: clocks.leaseMs,
     maxAttempts: runner.maxAttempts,
@@ -171,6 +171,7 @@ const createThreadStore = (redis: RedisConnection, { clocks, quotas, runner }: C
     maxStateBytes: quotas.maxStateBytes,
     maxStoredBytes: quotas.maxRunBytesPerUser,
     idempotencyTtlMs: clocks.idempotencyTtlMs,
+    compact: store.compact,
   });
 
 /**

@@ -38,6 +38,7 @@ function openPool(base: WorkerBase): OpenRole {
     maxAttempts: runner.maxAttempts,
     eventsTtlMs: limits.keptMs,
     process,
+    compact: config.store.compact,
   });
   const sandbox = sandboxOfParents(base, held);
   return {

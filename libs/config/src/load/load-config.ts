@@ -15,7 +15,6 @@ import {
   ClocksFile,
   CommandRulesFile,
   LogLevel,
-  NatsFile,
   RunnerFile,
   SandboxFile,
   sections,
@@ -23,6 +22,7 @@ import {
   TitleFile,
   UploadsFile,
 } from '../schema/file-schema.js';
+import { NatsFile, StoreFile } from '../schema/server-schema.js';
 import { QuotasFile } from '../schema/quotas-schema.js';
 import { addIssues, type Findings, emptyFindings } from '../common/findings.js';
 import { warnAboutUnknownKey } from '../deerflow/unknown-keys.js';
@@ -104,6 +104,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     ...(settings.otlpEndpoint === undefined ? {} : { otlpEndpoint: new Secret(settings.otlpEndpoint) }),
     clocks: camelKeys(checkClocks(section(ClocksFile, 'clocks', from), findings)),
     runner: camelKeys(section(RunnerFile, 'runner', from)),
+    store: section(StoreFile, 'store', from),
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),

@@ -6,6 +6,7 @@ import { chainSections } from './chain-schema.js';
 import { HOST_RULE } from './host-rule.js';
 import { McpFile } from './mcp-schema.js';
 import { QuotasFile } from './quotas-schema.js';
+import { NatsFile, StoreFile } from './server-schema.js';
 import { integer, ms } from './setting-kinds.js';
 import { SuggestionsFile } from './suggestions-schema.js';
 import { WebFile } from './web-schema.js';
@@ -61,14 +62,6 @@ export const RunnerFile = z
     max_turns_cap: integer(1_000, 1, 10_000).describe('Highest recursion_limit a request may ask for'),
   })
   .describe('The agent-runner');
-
-export const NatsFile = z
-  .object({
-    replicas: integer(1, 1, 5).describe(
-      'Copies of each stream in a cluster of NATS servers; 3 survives the loss of one',
-    ),
-  })
-  .describe('The message bus; NATS_URL is its address');
 
 export const LimitsFile = z
   .object({
@@ -258,6 +251,7 @@ export const sections = {
   auth: AuthFile,
   runner: RunnerFile,
   nats: NatsFile,
+  store: StoreFile,
   quotas: QuotasFile,
   clocks: ClocksFile,
 } as const;

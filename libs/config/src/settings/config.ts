@@ -134,6 +134,8 @@ export interface Config {
   readonly otlpEndpoint?: Secret;
   readonly clocks: ClocksConfig;
   readonly runner: RunnerConfig;
+  /** Whether threads are written in forms that services of earlier versions cannot read. */
+  readonly store: { readonly compact: boolean };
   readonly quotas: QuotasConfig;
   readonly sandbox: SandboxConfig;
   readonly commandRules: CommandRulesConfig;

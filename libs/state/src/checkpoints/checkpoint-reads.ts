@@ -4,7 +4,7 @@ import type { HistoryQuery, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { containsAll } from '../threads/containment.js';
 import { loadScript } from '../redis/scripts.js';
-import { parseLoadReplyInSlices, type LoadedCheckpoints, type StoredCheckpoint, viewOf } from './stored-checkpoint.js';
+import { parseLoadReply, type LoadedCheckpoints, type StoredCheckpoint, viewOf } from './stored-checkpoint.js';
 import { parseStored } from '../redis/stored-json.js';
 import { callThread } from '../redis/thread-call.js';
 
@@ -37,7 +37,7 @@ export async function readCheckpoints(
   if (reply[0] === 'no_thread') {
     throw new NotFoundError(`Thread ${thread.threadId} does not exist`, { details: { threadId: thread.threadId } });
   }
-  return parseLoadReplyInSlices(reply[1]);
+  return parseLoadReply(reply[1]);
 }
 
 /** @throws {NotFoundError} for an unknown checkpoint */

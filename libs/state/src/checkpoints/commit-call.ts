@@ -11,6 +11,8 @@ import type { CommitRequest, ThreadHead } from '../ports/run-store.js';
 import { fieldsOf, HeadLog, logOf, type LogPlan, planLog } from './head-log.js';
 import type { Sweep } from './log-sweep.js';
 import { entryCounts, type LogEntry } from '../events/log-entries.js';
+import { compressTexts, type StoredText } from '../redis/stored-text.js';
+import type { StoreSettings } from '../redis/store-settings.js';
 import { usageParams } from '../threads/usage-call.js';
 
 /** A checkpoint before it is written: everything but its id and time, which the script sets. */
@@ -28,7 +30,9 @@ export interface CheckpointDraft {
 /** The parameter `p.commit` and the texts for `includes/checkpoint.lua`, with the changes to the log. */
 export interface CheckpointCall {
   readonly params: Readonly<Record<string, unknown>>;
-  readonly texts: readonly string[];
+  readonly texts: readonly StoredText[];
+  /** Bytes of these texts before some were compressed. */
+  readonly bytes: number;
   readonly plan: LogPlan;
   /** Bytes of each field that holds the new state. */
   readonly sizes: ReadonlyMap<string, number>;
@@ -36,10 +40,14 @@ export interface CheckpointCall {
   readonly swept: number;
 }
 
-export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): CheckpointCall {
+/** @param compact whether messages may be compressed (`StoreOptions.compact`) */
+export async function checkpointCall(
+  draft: CheckpointDraft,
+  sweep: Sweep | null,
+  { compact }: Pick<StoreSettings, 'compact'>,
+): Promise<CheckpointCall> {
   const { counters } = logOf(draft.head);
   const plan = planLog(draft.from, draft.state, counters);
-  const forks = draft.from !== draft.head;
   const parent = draft.from.checkpointId;
   const messages = plan.messages.map((message) => JSON.stringify(message));
   const values = plan.values.map((name) => JSON.stringify(draft.state[name]));
@@ -53,27 +61,32 @@ export function checkpointCall(draft: CheckpointDraft, sweep: Sweep | null): Che
     next: draft.next,
     ...omitUndefined({ error: draft.error }),
   };
+  const head = [
+    JSON.stringify(body),
+    JSON.stringify({ kind: 'checkpoint', parent_id: parent, metadata: draft.metadata, next: draft.next }),
+  ];
   return {
     plan,
     sizes,
     swept: sweep?.left ?? counters.swept,
-    params: {
-      expected: draft.head.checkpointId ?? '',
-      next_entry: String(counters.nextEntry),
-      next_value: String(counters.nextValue),
-      messages: plan.messages.length,
-      shown: plan.messages.flatMap((message, index) => (isShownToUsers(message) ? [[index, asUtf8(message.id)]] : [])),
-      values: plan.values,
-      cleared: findClearedChannels(draft.head.state, draft.state),
-      ...(forks ? { channels: plan.channels } : {}),
-      ...(sweep === null ? {} : { free: sweep.free, swept: sweep.left }),
-    },
-    texts: [
-      JSON.stringify(body),
-      JSON.stringify({ kind: 'checkpoint', parent_id: parent, metadata: draft.metadata, next: draft.next }),
-      ...messages,
-      ...values,
-    ],
+    params: commitParams(draft, plan, sweep),
+    bytes: [...head, ...messages, ...values].reduce((sum, text) => sum + Buffer.byteLength(text), 0),
+    texts: [...head, ...(compact ? await compressTexts(messages) : messages), ...values],
+  };
+}
+
+function commitParams(draft: CheckpointDraft, plan: LogPlan, sweep: Sweep | null): CheckpointCall['params'] {
+  const { counters } = logOf(draft.head);
+  return {
+    expected: draft.head.checkpointId ?? '',
+    next_entry: String(counters.nextEntry),
+    next_value: String(counters.nextValue),
+    messages: plan.messages.length,
+    shown: plan.messages.flatMap((message, index) => (isShownToUsers(message) ? [[index, asUtf8(message.id)]] : [])),
+    values: plan.values,
+    cleared: findClearedChannels(draft.head.state, draft.state),
+    ...(draft.from === draft.head ? {} : { channels: plan.channels }),
+    ...(sweep === null ? {} : { free: sweep.free, swept: sweep.left }),
   };
 }
 

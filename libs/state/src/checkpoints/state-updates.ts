@@ -63,13 +63,14 @@ export function stateUpdates(redis: RedisConnection, settings: StoreSettings): P
     updateState: async (thread, update, options = {}) => {
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
         const made = await draft(thread, update, options);
-        const call = checkpointCall(made, null);
+        const call = await checkpointCall(made, null, settings);
         const reply = await callThread(redis, thread, script, {
           params: {
             commit: call.params,
             kept_checkpoints: settings.keptCheckpoints,
             from: made.from.checkpointId ?? '',
             max_state_bytes: settings.maxStateBytes,
+            added_bytes: call.bytes,
           },
           texts: call.texts,
         });

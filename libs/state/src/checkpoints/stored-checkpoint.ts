@@ -12,6 +12,7 @@ import {
 import type { ThreadHead } from '../ports/run-store.js';
 import { entriesOf, type EntryRange, fieldsOf, HeadLog, type LogCounters } from './head-log.js';
 import { parseStored } from '../redis/stored-json.js';
+import { expandTexts, type StoredText } from '../redis/stored-text.js';
 
 /** A checkpoint as Redis stores it; the script that writes it generates `id` and `created_at`. */
 export interface StoredCheckpoint {
@@ -42,23 +43,20 @@ interface LoadedEntry {
   readonly bytes: number;
 }
 
-export function parseLoadReply(reply: unknown): LoadedCheckpoints {
-  const [head, counters, texts, flat] = reply as LoadReply;
-  const entries = new Map<string, LoadedEntry>();
-  for (let index = 0; index + 1 < flat.length; index += 2) addEntry(entries, flat, index);
-  return toLoadedCheckpoints(head, counters, texts, entries);
-}
-
 /** Characters of stored text parsed in one turn of the event loop. */
 const SLICE_CHARS = 256 * 1024;
 
-/** Like `parseLoadReply`, but yields to the event loop, for processes that serve other requests meanwhile. */
-export async function parseLoadReplyInSlices(reply: unknown): Promise<LoadedCheckpoints> {
+/** Yields to the event loop, for the other requests and runs of the process. */
+export async function parseLoadReply(reply: unknown): Promise<LoadedCheckpoints> {
   const [head, counters, texts, flat] = reply as LoadReply;
+  const stored = foundEntries(flat);
   const entries = new Map<string, LoadedEntry>();
+  const plain = await expandTexts([...stored.values()]);
   let sinceTurn = 0;
-  for (let index = 0; index + 1 < flat.length; index += 2) {
-    sinceTurn += addEntry(entries, flat, index);
+  for (const [index, field] of [...stored.keys()].entries()) {
+    const text = plain[index] ?? '';
+    entries.set(field, { value: parseStored(text), bytes: Buffer.byteLength(text) });
+    sinceTurn += text.length;
     if (sinceTurn < SLICE_CHARS) continue;
     sinceTurn = 0;
     await setImmediate();
@@ -66,14 +64,16 @@ export async function parseLoadReplyInSlices(reply: unknown): Promise<LoadedChec
   return toLoadedCheckpoints(head, counters, texts, entries);
 }
 
-type LoadReply = [string, (string | number)[], (string | null)[], string[]];
+type LoadReply = [string, (string | number)[], (string | null)[], (StoredText | null)[]];
 
-/** Adds the entry at `index` of the reply and returns its length in characters. */
-function addEntry(entries: Map<string, LoadedEntry>, flat: readonly string[], index: number): number {
-  const text = flat[index + 1];
-  if (typeof text !== 'string') return 0;
-  entries.set(flat[index] ?? '', { value: parseStored(text), bytes: Buffer.byteLength(text) });
-  return text.length;
+/** The entries of the reply, without those that the log lacks, by their fields. */
+function foundEntries(flat: LoadReply[3]): ReadonlyMap<string, StoredText> {
+  const found = new Map<string, StoredText>();
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    const text = flat[index + 1];
+    if (text !== null && text !== undefined) found.set(String(flat[index]), text);
+  }
+  return found;
 }
 
 function toLoadedCheckpoints(

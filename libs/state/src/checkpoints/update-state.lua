@@ -1,7 +1,8 @@
 #!lua
 --[[ Writes a checkpoint to a thread without an owner.
   KEYS, ARGV  thread.lua; parameters commit (checkpoint.lua), kept_checkpoints, from (the checkpoint that
-              is built on, '' for none), max_state_bytes (0: no limit)
+              is built on, '' for none), max_state_bytes (0: no limit),
+              added_bytes (size of the texts, before any was compressed)
               texts: checkpoint JSON, checkpoint event JSON (not published), messages, channel values
   Reply  {'ok', checkpoint id, its time, log fields}
          {'large'}, {'stale'}, {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
@@ -18,8 +19,7 @@ if is_stale(record, p.commit) then return { 'stale' } end
 if p.max_state_bytes > 0 then
   local base = p.from ~= '' and redis.call('HGET', checkpoints_key, p.from)
   local bytes = base and state_bytes(base) or 0
-  for index = 6, #ARGV do bytes = bytes + #ARGV[index] end
-  if bytes > p.max_state_bytes then return { 'large' } end
+  if bytes + p.added_bytes > p.max_state_bytes then return { 'large' } end
 end
 local id, minted = mint_checkpoint(record)
 local text = take()

@@ -1,10 +1,11 @@
 -- The size of the state of a checkpoint (a JSON text): the bytes of its messages and channels. A checkpoint of an earlier
 -- version does not contain it: its entries of the log are measured, each once per script.
+-- @include stored-text.lua
 local measured = {}
 local function entry_bytes(field)
   local bytes = measured[field]
   if not bytes then
-    bytes = redis.call('HSTRLEN', log_key, field)
+    bytes = plain_bytes(redis.call('HGET', log_key, field) or '')
     measured[field] = bytes
   end
   return bytes

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { storeKeys, type StoreKeys } from './keys.js';
 import { asAppError } from './redis-errors.js';
 import type { Script } from './scripts.js';
+import { withTexts } from './stored-text.js';
 
 export interface RedisOptions extends RedisSecurity {
   readonly url: string;
@@ -166,19 +167,20 @@ export class RedisConnection {
     return this.link.use(command);
   }
 
-  /** Runs a script in one atomic step. @throws as `use`. */
-  async run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  /** Runs a script in one atomic step. Of the reply, values in a binary form are buffers. @throws as `use`. */
+  async run(script: Script, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
     const sentMs = performance.now();
+    const more = [keys.length, ...keys, ...args];
     const reply = await this.use(async (client) => {
       try {
-        return await client.call(script.writes ? 'EVALSHA' : 'EVALSHA_RO', script.sha1, keys.length, ...keys, ...args);
+        return await client.callBuffer(script.writes ? 'EVALSHA' : 'EVALSHA_RO', script.sha1, ...more);
       } catch (error) {
         if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-        return await client.call(script.writes ? 'EVAL' : 'EVAL_RO', script.source, keys.length, ...keys, ...args);
+        return await client.callBuffer(script.writes ? 'EVAL' : 'EVAL_RO', script.source, ...more);
       }
     });
     this.onScript(script.name, performance.now() - sentMs);
-    return reply;
+    return withTexts(reply);
   }
 
   /** Closes the connection, for all its parts, after the commands under way; later commands throw UnavailableError. */

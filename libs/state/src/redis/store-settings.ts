@@ -30,6 +30,8 @@ export interface StoreOptions {
   readonly idempotencyTtlMs?: number;
   /** How long the journals' entries are stored after the end of their run, default 24 h. */
   readonly journalTtlMs?: number;
+  /** Whether what is written may have forms that services before ADR 12 cannot read, default true. */
+  readonly compact?: boolean;
 }
 
 export type StoreSettings = Required<Omit<StoreOptions, 'process'>> & Pick<StoreOptions, 'process'>;
@@ -50,5 +52,6 @@ export const storeSettings = (options: StoreOptions): StoreSettings => ({
   maxStateBytes: 0,
   idempotencyTtlMs: 24 * HOUR_MS,
   journalTtlMs: 24 * HOUR_MS,
+  compact: true,
   ...options,
 });

@@ -5,6 +5,7 @@ import { type RunLease } from '../ports/run-store.js';
 import type { RedisConnection } from './connection.js';
 import { pendingMember } from './keys.js';
 import type { Script } from './scripts.js';
+import type { StoredText } from './stored-text.js';
 
 /** A reply of a script: an outcome and its values. */
 export type Reply = readonly [outcome: string, ...rest: readonly unknown[]];
@@ -13,7 +14,7 @@ export interface ThreadCall {
   /** Read by the script as `p`; undefined fields are left out. */
   readonly params: Readonly<Record<string, unknown>>;
   /** Texts that are stored unchanged, in the script's order. */
-  readonly texts?: readonly string[];
+  readonly texts?: readonly StoredText[];
   /** Whether the types of the thread's keys count as checked once the script has checked them. */
   readonly beginsTurn?: boolean;
   /** Keys after the thread's own. */

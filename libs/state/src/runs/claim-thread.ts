@@ -35,7 +35,7 @@ export async function claimThread(
   const runId = hashOf(flat).get('run_id') ?? '';
   const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };
   try {
-    const loaded = parseLoadReply(head);
+    const loaded = await parseLoadReply(head);
     return {
       kind: 'run',
       lease,

@@ -16,11 +16,11 @@ const script = loadScript('runs/finish');
 const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
 
 /** The parameters of the last commit, and the events that it adds to the log. */
-function lastStep(request: FinishRequest, runId: string) {
+async function lastStep(request: FinishRequest, runId: string, settings: StoreSettings) {
   const { commit } = request;
   if (commit === undefined) return { params: {}, texts: [], stateBytes: 0, eventsOf: () => [] };
   const draft = draftOf(commit, runId);
-  const call = checkpointCall(draft, null);
+  const call = await checkpointCall(draft, null, settings);
   const entries = logEntries(commit.events);
   return {
     params: { ...progressParams(commit, entries), commit: call.params },
@@ -63,7 +63,7 @@ export async function finishRun(
   lease: RunLease,
   request: FinishRequest,
 ): Promise<FinishResult> {
-  const last = lastStep(request, lease.runId);
+  const last = await lastStep(request, lease.runId, settings);
   const entries = logEntries(request.events);
   const reply = await callOwned(redis, lease, script, {
     params: {

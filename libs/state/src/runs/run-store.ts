@@ -48,7 +48,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
 
   async function commit(lease: RunLease, request: CommitRequest) {
     const draft = draftOf(request, lease.runId);
-    const call = checkpointCall(draft, await sweepFor(lease, draft));
+    const call = await checkpointCall(draft, await sweepFor(lease, draft), settings);
     const entries = logEntries(request.events);
     const reply = await callOwned(redis, lease, scripts.commit, {
       params: { ...writeParams, after: request.after, ...progressParams(request, entries), commit: call.params },

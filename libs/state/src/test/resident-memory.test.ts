@@ -36,11 +36,11 @@ const withTools: MeasuredTurn = { rounds: 5, resultBytes: 2_048 };
 /** The bounds are figures of Redis 7.0 with some percent of tolerance; docs/benchmarks-notes.md has the figures. */
 describe('what a turn leaves in Redis after all deadlines', () => {
   test.each([
-    ['plain turns', plain, 100, 3_300],
-    ['plain turns on a thread with pruned checkpoints', plain, 200, 3_150],
-    ['plain turns with metadata', withMetadata, 100, 3_700],
-    ['turns with five tool calls', withTools, 10, 26_700],
-    ['turns with five tool calls on a thread with pruned checkpoints', withTools, 100, 23_300],
+    ['plain turns', plain, 100, 3_000],
+    ['plain turns on a thread with pruned checkpoints', plain, 200, 2_800],
+    ['plain turns with metadata', withMetadata, 100, 3_400],
+    ['turns with five tool calls', withTools, 10, 16_400],
+    ['turns with five tool calls on a thread with pruned checkpoints', withTools, 100, 12_900],
   ])('%s', async (_case, turn, count, maxBytes) => {
     await runTurns(count, turn);
 

@@ -2,6 +2,7 @@ import { type AiMessage, newId, type RunRecord, type ToolMessage } from '@caribo
 import type { ThreadKey } from '@caribou/core';
 import { ai, human, type StoreFixture } from '@caribou/testing';
 import type { CommitRequest } from '../ports/run-store.js';
+import { resultText } from './tool-results.js';
 
 /** The kwargs that the gateway stores for a message of DeerFlow's page. */
 const kwargsOf = ({ threadId }: ThreadKey, text: string): RunRecord['kwargs'] => ({
@@ -36,10 +37,10 @@ const answer = (finish: string, over: Partial<AiMessage>): AiMessage => ({
   ...over,
 });
 
-const resultOf = (callId: string, bytes: number): ToolMessage => ({
+const resultOf = (callId: string, content: string): ToolMessage => ({
   type: 'tool',
   id: `tool:${callId}`,
-  content: TEXT.repeat(Math.ceil(bytes / TEXT.length)).slice(0, bytes),
+  content,
   name: 'read_file',
   tool_call_id: callId,
   status: 'success',
@@ -90,7 +91,8 @@ export async function runMeasuredTurn(
       type: 'tool_call',
     } as const;
     await step({ messages: [answer('tool_calls', { tool_calls: [call] })] }, ['tools'], { usage });
-    await step({ messages: [resultOf(id, resultBytes)] }, ['model_request'], {});
+    const text = resultText(head.state.messages.length, resultBytes);
+    await step({ messages: [resultOf(id, text)] }, ['model_request'], {});
   }
   const messages = [...head.state.messages, answer('stop', { content: TEXT.repeat(2) })];
   const commit = {

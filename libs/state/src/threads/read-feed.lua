@@ -5,6 +5,7 @@
         rows to read, run whose rows are wanted ('' for all), '1' when a temporary thread that ended is read too
   Reply  {'ok', lowest number that was read, 1 when there are more below it, number, row, message, number, …}
          {'no_thread'} ]]
+-- @include ../includes/stored-text.lua
 if redis.call('EXISTS', KEYS[1]) == 0 then return { 'no_thread' } end
 if ARGV[6] ~= '1' and redis.call('HEXISTS', KEYS[1], 'ended') == 1 then return { 'no_thread' } end
 local before, limit, max_bytes, max_scanned = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -22,7 +23,7 @@ while number >= 1 do
       break
     end
     local message = redis.call('HGET', KEYS[3], string.format('%.0f', row.entry))
-    found, bytes = found + 1, bytes + #message
+    found, bytes = found + 1, bytes + plain_bytes(message)
     for _, part in ipairs({ number, text, message }) do reply[#reply + 1] = part end
   end
   reply[2] = number

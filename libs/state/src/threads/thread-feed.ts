@@ -4,6 +4,7 @@ import type { FeedPage, FeedQuery, FeedRow, ThreadStore } from '../ports/thread-
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';
+import { expandText, expandTexts, type StoredText, toStoredText } from '../redis/stored-text.js';
 
 const script = loadScript('threads/read-feed');
 
@@ -37,9 +38,9 @@ export function threadFeed(
       [record, rows, log],
       [before, limit, MAX_PAGE_BYTES, MAX_LOOKED, runId, ended],
     );
-    const [outcome, lowest, more, ...flat] = reply as [string, number, number, ...(string | number)[]];
+    const [outcome, lowest, more, ...flat] = reply as [string, number, number, ...(number | StoredText)[]];
     if (outcome === 'no_thread') throw noThread(thread);
-    return { rows: rowsOf(flat).reverse(), nextBefore: more === 1 ? lowest : null };
+    return { rows: (await rowsOf(flat)).reverse(), nextBefore: more === 1 ? lowest : null };
   }
 
   async function findFeedRow(thread: ThreadKey, messageId: string): Promise<FeedRow | null> {
@@ -53,8 +54,9 @@ export function threadFeed(
     if (text === null) return null;
     const row = parseStored<StoredRow>(text);
     if (row.hidden !== undefined) return null;
-    const message = await redis.use((client) => client.hget(log, String(row.entry)));
-    return message === null ? null : toFeedRow(Number(seq), row, message);
+    const message = await redis.use((client) => client.hgetBuffer(log, String(row.entry)));
+    if (message === null) return null;
+    return toFeedRow(Number(seq), row, await expandText(toStoredText(message)));
   }
 
   async function runsOfMessages(thread: ThreadKey, messageIds: readonly string[]): Promise<Map<string, string>> {
@@ -69,13 +71,13 @@ export function threadFeed(
   return { readFeed, findFeedRow, runsOfMessages };
 }
 
-function rowsOf(flat: readonly (string | number)[]): FeedRow[] {
-  const rows: FeedRow[] = [];
-  for (let index = 0; index + 2 < flat.length; index += 3) {
-    const row = parseStored<StoredRow>(String(flat[index + 1]));
-    rows.push(toFeedRow(Number(flat[index]), row, String(flat[index + 2])));
-  }
-  return rows;
+async function rowsOf(flat: readonly (number | StoredText)[]): Promise<FeedRow[]> {
+  const stored = flat.filter((_, index) => index % 3 === 2) as StoredText[];
+  const messages = await expandTexts(stored);
+  return messages.map((message, index) => {
+    const row = parseStored<StoredRow>(String(flat[3 * index + 1]));
+    return toFeedRow(Number(flat[3 * index]), row, message);
+  });
 }
 
 const toFeedRow = (seq: number, row: StoredRow, message: string): FeedRow => ({

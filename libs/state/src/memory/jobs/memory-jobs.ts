@@ -17,6 +17,7 @@ import { differenceOf } from '../memory-difference.js';
 import { assertSound, encodeMemory, HISTORY_LIMITS, memoryKeys } from '../memory-record.js';
 import { loadScript, type Script } from '../../redis/scripts.js';
 import { parseStored } from '../../redis/stored-json.js';
+import { expandTexts, type StoredText } from '../../redis/stored-text.js';
 import type { Reply } from '../../redis/thread-call.js';
 
 const scripts = {
@@ -163,9 +164,11 @@ async function readMessages(
 ): Promise<{ readonly messages: readonly NumberedMessage[]; readonly last: number }> {
   const { log } = redis.keys.thread(thread);
   const reply = await redis.run(scripts.messages, [log], [after + 1, to, MAX_PAGE_BYTES]);
-  const [last, ...flat] = reply as [number, ...string[]];
-  const messages: NumberedMessage[] = [];
-  for (let index = 0; index + 1 < flat.length; index += 2)
-    messages.push({ entry: Number(flat[index]), message: parseStored<Message>(flat[index + 1] ?? '') });
+  const [last, ...flat] = reply as [number, ...StoredText[]];
+  const texts = await expandTexts(flat.filter((_, index) => index % 2 === 1));
+  const messages = texts.map((text, index) => ({
+    entry: Number(flat[2 * index]),
+    message: parseStored<Message>(text),
+  }));
   return { messages, last };
 }

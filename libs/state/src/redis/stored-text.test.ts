@@ -1,0 +1,64 @@
+import { ai, human } from '@caribou/testing';
+import { resultText } from '../testing/tool-results.js';
+import { compressTexts, expandText, expandTexts, toStoredText, withTexts } from './stored-text.js';
+
+const json = (text: string): string => JSON.stringify(human(text));
+const compressed = async (text: string): Promise<Buffer> => {
+  const [stored] = await compressTexts([text]);
+  if (!Buffer.isBuffer(stored)) throw new Error('the text was not compressed');
+  return stored;
+};
+
+describe(compressTexts, () => {
+  test('long texts are compressed, short ones stay as they are', async () => {
+    const [source, short] = [json(resultText(0, 2_048)), json('short')];
+
+    const [compact, unchanged] = await compressTexts([source, short]);
+
+    expect(Buffer.isBuffer(compact)).toBe(true);
+    expect(compact?.length).toBeLessThan(source.length / 2);
+    expect(unchanged).toBe(short);
+    expect(await expandTexts([compact ?? '', short])).toEqual([source, short]);
+  });
+
+  test('more than one turn of the event loop may take is compressed as well, in order', async () => {
+    const texts = [
+      ...Array.from({ length: 200 }, (_, index) => json(resultText(index, 2_048))),
+      json(resultText(1, 300_000)),
+      JSON.stringify(ai('Ünïcödé \ud83d\ude00 and half of one: \ud83d '.repeat(100))),
+    ];
+
+    const stored = await compressTexts(texts);
+
+    expect(stored.every((form) => Buffer.isBuffer(form))).toBe(true);
+    expect(await expandTexts(stored)).toEqual(texts);
+  });
+});
+
+describe(expandText, () => {
+  test('a text that is compressed with the first dictionary stays readable', async () => {
+    const message = {
+      ...{ type: 'ai', id: 'a1', content: 'the same again, '.repeat(30), additional_kwargs: {} },
+      ...{ response_metadata: { model_name: 'm', finish_reason: 'stop' }, tool_calls: [], invalid_tool_calls: [] },
+    };
+    const form = '/wAAAoHDEpCJhihBWZKRqlCcmJuqkJiemJmnozDKH158SrJKLpa8QlpBVQsA';
+
+    expect(JSON.parse(await expandText(Buffer.from(form, 'base64')))).toEqual(message);
+  });
+
+  test('a damaged text, or one in an unknown form, is refused', async () => {
+    const form = await compressed(json(resultText(0, 2_048)));
+
+    await expect(expandText(form.subarray(0, 200))).rejects.toThrow('damaged');
+    await expect(expandText(Buffer.concat([Buffer.from([0xfe]), form.subarray(1)]))).rejects.toThrow('does not know');
+  });
+});
+
+describe(withTexts, () => {
+  test('buffers of a reply become texts, but for those in a binary form', async () => {
+    const form = await compressed(json(resultText(0, 2_048)));
+
+    expect(withTexts([Buffer.from('ok'), 1, null, [Buffer.from('é'), form]])).toEqual(['ok', 1, null, ['é', form]]);
+    expect(toStoredText(Buffer.from(''))).toBe('');
+  });
+});
