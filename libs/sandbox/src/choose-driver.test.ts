@@ -14,6 +14,7 @@ function driver(kind: SandboxDriverKind, probes: Probe[]): SandboxDriver {
     exec: unused,
     remove: unused,
     list: unused,
+    domain: unused,
     isAlive: unused,
     removeInstance: unused,
     probe: () => Promise.resolve((probes.length > 1 ? probes.shift() : probes[0]) ?? { ok: false, reason: 'none' }),

@@ -39,6 +39,7 @@ export function withinQuota(driver: SandboxDriver, quota: ThreadQuota, clock: Cl
     create: (sandbox, options) => driver.create(sandbox, options),
     remove: (sandbox) => driver.remove(sandbox),
     isAlive: (sandbox) => driver.isAlive(sandbox),
+    domain: () => driver.domain(),
     list: () => driver.list(),
     removeInstance: (listed) => driver.removeInstance(listed),
     exec: async (sandbox, command, signal) => {

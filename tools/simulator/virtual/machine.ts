@@ -58,6 +58,7 @@ export class Machine {
       exec: (sandbox, command, signal) => this.exec(process, { sandbox, command, signal }),
       remove: ({ sandboxId }) => Promise.resolve(this.endAll(sandboxId)),
       isAlive: () => Promise.resolve(true),
+      domain: () => Promise.resolve('simulated'),
       list: (): Promise<readonly SandboxInfo[]> => Promise.resolve([]),
       removeInstance: () => Promise.resolve(),
     };

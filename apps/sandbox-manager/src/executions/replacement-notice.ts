@@ -13,6 +13,7 @@ export function withReplacementNotice(driver: SandboxDriver, wasReplaced: () => 
     create: (sandbox, options) => driver.create(sandbox, options),
     remove: (sandbox) => driver.remove(sandbox),
     isAlive: (sandbox) => driver.isAlive(sandbox),
+    domain: () => driver.domain(),
     exec: async (sandbox, command, signal) => {
       const result = await driver.exec(sandbox, command, signal);
       return wasReplaced() ? { ...result, stderr: REPLACEMENT_NOTICE + result.stderr } : result;
@@ -21,4 +22,4 @@ export function withReplacementNotice(driver: SandboxDriver, wasReplaced: () => 
 }
 
 /** The methods of a driver that the pool uses for a sandbox that it holds. */
-export type ManagedDriver = Pick<SandboxDriver, 'kind' | 'create' | 'exec' | 'remove' | 'isAlive'>;
+export type ManagedDriver = Pick<SandboxDriver, 'kind' | 'create' | 'exec' | 'remove' | 'isAlive' | 'domain'>;

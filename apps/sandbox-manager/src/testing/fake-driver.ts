@@ -35,6 +35,8 @@ export class FakeDriver implements SandboxDriver {
   /** What `list` answers. */
   readonly listed = new Set<SandboxInfo>();
   gone = false;
+  /** What `domain` answers. */
+  inDomain: string | undefined = 'one machine';
   mostAtOnce = 0;
 
   constructor(
@@ -91,6 +93,10 @@ export class FakeDriver implements SandboxDriver {
 
   isAlive(): Promise<boolean> {
     return Promise.resolve(!this.gone);
+  }
+
+  domain(): Promise<string | undefined> {
+    return Promise.resolve(this.inDomain);
   }
 
   list(): Promise<readonly SandboxInfo[]> {

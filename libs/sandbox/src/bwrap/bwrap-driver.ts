@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import { readlink } from 'node:fs/promises';
 import { AppError, BugError, InvalidRequestError, newId, UnavailableError, omitUndefined } from '@caribou/contracts';
 import { commandIdentity } from '@caribou/core';
 import { launch, type LaunchPlan, type LaunchSources } from './bwrap-launch.js';
@@ -92,10 +93,9 @@ export class BwrapDriver implements SandboxDriver {
     if (plan === undefined) throw new BugError('probe() must have passed before exec()');
     const timeoutMs = Math.min(command.timeoutMs, this.settings.limits.commandTimeoutMs);
     const sources = await beforeStart(this.sourcesOf(sandbox));
-    const launched = launch(plan, sources, { ...command, timeoutMs });
+    const launched = launch(plan, sources, { ...command, timeoutMs }, (leader) => this.record(sandbox, leader));
     const { leader } = launched;
     try {
-      if (leader !== null) this.record(sandbox, leader);
       const { outputCeilingBytes: ceilingBytes } = this.settings.limits;
       return await follow(launched, { ...command, timeoutMs }, { signal, ceilingBytes });
     } finally {
@@ -139,6 +139,11 @@ export class BwrapDriver implements SandboxDriver {
 
   isAlive(): Promise<boolean> {
     return Promise.resolve(true);
+  }
+
+  /** The process namespace: a record of another one names processes that this manager cannot see. */
+  domain(): Promise<string> {
+    return readlink('/proc/self/ns/pid');
   }
 
   /** Ends the process that the record names; with `instance`, only when it names that one. */

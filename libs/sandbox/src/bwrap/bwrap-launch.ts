@@ -168,12 +168,14 @@ function writeToDescriptor(child: ChildProcess, fd: number, content: string | Bu
 
 /**
  * Starts a command in a new sandbox. Must be called from Node's main thread: the sandbox dies with the thread that
- * spawns it.
+ * spawns it. `onStarted` receives the leader before bwrap has its options: without them it runs no command, so one that
+ * this process did not live to record does nothing.
  */
 export function launch(
   plan: LaunchPlan,
   sources: LaunchSources,
   command: Pick<SandboxCommand, 'command' | 'timeoutMs' | 'maxFileBytes'>,
+  onStarted: (leader: ProcessIdentity) => void,
 ): Launched {
   const options = bwrapArguments(
     { ...resolveMountSources(plan, sources), rootEntries: plan.rootEntries },
@@ -199,6 +201,7 @@ export function launch(
   try {
     const child = spawn(file, words, { env: {}, cwd: '/', stdio: slots(plan, devNull), detached: true });
     const leader = child.pid === undefined ? null : identifyProcess(child.pid);
+    if (leader !== null) onStarted(leader);
     writeToDescriptor(child, FD.args, `${options.join('\0')}\0`);
     writeToDescriptor(child, FD.passwd, passwdOf(plan.identity));
     writeToDescriptor(child, FD.group, groupOf(plan.identity));

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { InvalidRequestError, newId, UnavailableError, omitUndefined } from '@caribou/contracts';
 import type Docker from 'dockerode';
 import type { Container, ContainerCreateOptions } from 'dockerode';
+import { z } from 'zod';
 import { commandIdentity } from '@caribou/core';
 import { beforeStart, dataMounts, skillsMount } from '../drivers/available-mounts.js';
 import { containerOptions, homeLabel, INIT_USER, LABEL, toSandboxInfo } from './container-options.js';
@@ -27,6 +28,8 @@ import type { SandboxSettings } from '../drivers/settings.js';
 import { makeTrialHome } from '../drivers/trial-home.js';
 
 const PING_TIMEOUT_MS = 3000;
+/** The part of the engine's description of itself that is used here. */
+const EngineInfo = z.object({ ID: z.string().min(1) });
 const TRIAL_TIMEOUT_MS = 20_000;
 
 /** Sandboxes as containers: one per thread, which lives while the thread is active; its name is the sandbox id. */
@@ -180,6 +183,12 @@ export class DockerDriver implements SandboxDriver {
   async isAlive(sandbox: SandboxSpec): Promise<boolean> {
     const found = await unlessStatus(this.containers.container(sandbox).inspect(), [404]);
     return found !== null && found.State.Running && !found.State.Paused;
+  }
+
+  /** The engine, by its id. */
+  async domain(): Promise<string | undefined> {
+    const info: unknown = await unlessStatus<unknown>(this.docker.info(), []);
+    return EngineInfo.safeParse(info).data?.ID;
   }
 
   async removeInstance(listed: SandboxInfo): Promise<void> {

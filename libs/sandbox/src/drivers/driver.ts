@@ -88,6 +88,13 @@ export interface SandboxDriver {
    * @throws {UnavailableError} when that cannot be determined
    */
   isAlive(sandbox: SandboxSpec): Promise<boolean>;
+  /**
+   * Identifies what the sandboxes of this driver live in: on one machine, drivers of one kind with the same domain list
+   * and end each other's sandboxes. Undefined when that is unknown.
+   *
+   * @throws {UnavailableError} when the engine does not answer
+   */
+  domain(): Promise<string | undefined>;
   /** Sandboxes of this installation, of all managers. @throws {UnavailableError} when the engine does not answer */
   list(): Promise<readonly SandboxInfo[]>;
   /**
