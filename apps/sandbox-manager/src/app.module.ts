@@ -5,7 +5,7 @@ import { commandIdentity, type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/service';
 import { createMetrics, type Metrics } from '@caribou/observability';
 import { sandboxMounts, SharedVolume, SkillViews, threadFiles, WorkspaceQuota } from '@caribou/files';
-import { sandboxDrivers, sandboxIdOf, sandboxSettings } from '@caribou/sandbox';
+import { ManagerRecords, sandboxDrivers, sandboxIdOf, sandboxSettings } from '@caribou/sandbox';
 import {
   createRedis,
   redisAuditLog,
@@ -24,7 +24,9 @@ import { SandboxReaper } from './machine/sandbox-reaper.js';
 import { EgressTrail } from './audit/egress-trail.js';
 import { Executor } from './executions/executor.js';
 import { FinishedExecutions } from './executions/finished-executions.js';
+import { DeadManagers, type DeadManagersOptions } from './machine/dead-managers.js';
 import { ManagerLease } from './machine/manager-lease.js';
+import { ManagerSocket } from './machine/manager-socket.js';
 import { createSkillsMounter } from './machine/mounted-skills.js';
 import { createSandboxEgress } from './audit/sandbox-egress.js';
 import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './rpc/sandbox.handlers.js';
@@ -34,6 +36,8 @@ import { SandboxPool } from './executions/sandbox-pool.js';
 const LAPSE_GRACE_RENEWALS = 1.25;
 const MAX_WAITING_PER_SANDBOX = 32;
 const MAX_RUNNING = 512;
+/** How often a manager checks whether others of its machine have ended: part of the time of a takeover. */
+const DEAD_MANAGERS_MS = 500;
 /** Audit lines that may wait for Redis: at most about 20 MB. */
 const MAX_AUDIT_WAITING = 10_000;
 
@@ -44,6 +48,9 @@ export interface ManagerParts extends SandboxParts {
   /** A connection for publishing live output; Nest's own connection only answers requests. */
   readonly outputs: Bus;
   readonly lease: ManagerLease;
+  /** Shows other managers of this machine that this process has not ended. */
+  readonly socket: ManagerSocket;
+  readonly deadManagers: DeadManagers;
   readonly reaper: SandboxReaper;
   readonly audit: AuditTrail;
   readonly volume: SharedVolume;
@@ -80,13 +87,12 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, redis, audit, logger });
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
+  const shared = { managerId, registry, drivers, clock, logger };
+  const { socket, deadManagers } = watchManagers(config, shared);
   const pool = new SandboxPool({
-    managerId,
-    registry,
-    drivers,
-    clock,
-    logger,
+    ...shared,
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
+    beforeCreate: (driver) => socket.addDriver(driver),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
     maxSandboxes: config.sandbox.maxBoxes,
     idleMs,
@@ -108,12 +114,8 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     onLapsed: () => executor.endAll(),
   });
   const reaper = new SandboxReaper({
-    managerId,
-    registry,
-    drivers,
+    ...shared,
     pool,
-    clock,
-    logger,
     reapMs,
     graceMs: Math.max(leftoverGraceMs, config.clocks.managerLeaseMs),
   });
@@ -133,6 +135,8 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     executor,
     drivers,
     lease,
+    socket,
+    deadManagers,
     reaper,
     redis,
     metrics,
@@ -146,6 +150,18 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
       { name: 'volume', check: () => volume.ensure() },
       { name: 'sandbox', check: () => drivers.forNewThread() },
     ],
+  };
+}
+
+/** Makes the end of this process visible to other managers of the machine, and the end of theirs to this one. */
+function watchManagers(
+  config: Config,
+  parts: Pick<DeadManagersOptions, 'managerId' | 'registry' | 'drivers' | 'clock' | 'logger'>,
+) {
+  const records = new ManagerRecords(config.homeDir);
+  return {
+    socket: new ManagerSocket({ managerId: parts.managerId, records, logger: parts.logger }),
+    deadManagers: new DeadManagers({ ...parts, records, everyMs: DEAD_MANAGERS_MS }),
   };
 }
 

@@ -30,7 +30,9 @@ runMain(async () => {
   });
   app.useGlobalFilters(new RpcErrorFilter(logger));
   const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
+  await parts.socket.open();
   parts.lease.start();
+  parts.deadManagers.start();
   parts.reaper.start();
   await app.listen();
   runUntilStopped({
@@ -39,11 +41,13 @@ runMain(async () => {
     healthPort: health.port,
     stop: [
       { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
+      { name: 'dead managers', run: () => parts.deadManagers.stop() },
       { name: 'reaper', run: () => parts.reaper.stop() },
       { name: 'sandboxes', run: () => parts.pool.close() },
       { name: 'leftovers', run: () => parts.reaper.removeLeftovers() },
       { name: 'egress', run: () => Promise.resolve(parts.closeEgress()) },
       { name: 'lease', run: () => parts.lease.stop() },
+      { name: 'socket', run: () => parts.socket.close() },
       { name: 'nest', run: () => app.close() },
       { name: 'bus', run: () => parts.outputs.close() },
       { name: 'health server', run: () => health.close() },

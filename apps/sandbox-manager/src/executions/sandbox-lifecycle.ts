@@ -1,7 +1,10 @@
 import type { Clock, Logger } from '@caribou/core';
 import type { ManagedSandbox } from './managed-sandbox.js';
+import type { ManagedDriver } from './replacement-notice.js';
 
 export interface SandboxLifecycleOptions {
+  /** Called before a sandbox is created; when it rejects, none is. */
+  readonly beforeCreate?: (driver: ManagedDriver) => Promise<void>;
   /** Receives the time that each creation of a sandbox took. */
   readonly onReady?: (durationMs: number) => void;
   readonly clock: Clock;
@@ -67,6 +70,7 @@ export class SandboxLifecycle {
   private async create(sandbox: ManagedSandbox): Promise<void> {
     await this.removals.get(sandbox.spec.sandboxId);
     const beganMs = this.options.clock.monotonicMs();
+    await this.options.beforeCreate?.(sandbox.driver);
     await sandbox.driver.create(sandbox.spec, { fresh: !sandbox.created });
     sandbox.created = true;
     const { sandboxId, userId, threadId } = sandbox.spec;

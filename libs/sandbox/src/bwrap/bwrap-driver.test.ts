@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -45,6 +45,24 @@ describe('BwrapDriver', () => {
     expect(stdout.trim().split('\n').map(Number)).toEqual([65_536, 4096, expect.any(Number)]);
     expect(Number(stdout.trim().split('\n')[2])).toBeLessThan(4096);
     await driver.remove(sandbox);
+    rmSync(home, { recursive: true });
+  });
+});
+
+describe('BwrapDriver with a record that cannot be written', () => {
+  test('runs no command: a manager that takes the thread over could not end it', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'caribou-bwrap-'));
+    const driver = await openDriver(home);
+    const sandbox = { sandboxId: 'caribou-unrecorded', managerId: 'm1', userId: 'default', threadId: 't1' };
+    await driver.create(sandbox, { fresh: true });
+    rmSync(join(home, 'sandboxes'), { recursive: true, force: true });
+    writeFileSync(join(home, 'sandboxes'), '');
+    const command = { command: 'touch ran', timeoutMs: 10_000, maxOutputBytes: 1024 };
+
+    const execution = driver.exec(sandbox, command, new AbortController().signal);
+
+    await expect(execution).rejects.toMatchObject({ code: 'EEXIST' });
+    expect(existsSync(join(home, 'users/default/threads/t1/user-data/workspace/ran'))).toBe(false);
     rmSync(home, { recursive: true });
   });
 });

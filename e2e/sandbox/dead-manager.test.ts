@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startProxy, type TestService, waitFor } from '@caribou/testing';
+import { runIdOf } from '../support/client.js';
+import { nonce, type Stack, startStack } from '../support/stack.js';
+import { linesOf } from '../support/threads-on-disk.js';
+
+jest.setTimeout(240_000);
+
+const WITHIN_MS = 120_000;
+/** The lease of a manager, as in production, and the time in which others continue the work of a killed one. */
+const LEASE_MS = 10_000;
+const GUARANTEED_MS = 5_000;
+
+/**
+ * A command that writes down its begin and its end. As long as any of its processes lives it holds a lock of the
+ * kernel, so a command that begins while another one of the thread still runs writes that down.
+ */
+const command = (word: string, seconds: number): string =>
+  [
+    'exec 9>>lock; flock -n 9 || echo overlap >> ledger',
+    `echo ${word} begins >> ledger; sleep ${seconds}; echo ${word} ends >> ledger; echo ${word} is done`,
+  ].join('; ');
+
+const turn = (word: string, seconds = 0): string =>
+  `${nonce()}\n#tool bash ${JSON.stringify({ description: 'a test', command: command(word, seconds) })}\n#say done`;
+
+let stack: Stack;
+let threadId: string;
+const started: TestService[] = [];
+
+beforeAll(async () => {
+  stack = await startStack({ productionClocks: true, managers: 0, config: 'clocks:\n  sweep_ms: 1000\n' });
+});
+afterAll(() => stack.stop());
+beforeEach(async () => {
+  threadId = await stack.client().newThread();
+});
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((service) => service.kill9()));
+});
+
+async function startManager(env: Readonly<Record<string, string>> = {}): Promise<TestService> {
+  const manager = await stack.start('sandbox-manager', env);
+  started.push(manager);
+  await waitFor(async () => (await manager.ready()).ok, { what: 'a manager to be ready', timeoutMs: 30_000 });
+  return manager;
+}
+
+const ledger = (): readonly string[] => linesOf(stack, threadId, 'ledger');
+
+/** Starts a turn with a command and waits until the command runs. */
+async function beginTurn(word: string, seconds: number) {
+  const stream = await stack.client().run(threadId, turn(word, seconds));
+  await waitFor(() => ledger().includes(`${word} begins`), { what: `${word} to begin`, timeoutMs: WITHIN_MS });
+  return stream;
+}
+
+/** What the model was given as the result of the command, once the run has succeeded. */
+async function resultOf(stream: Awaited<ReturnType<typeof beginTurn>>): Promise<string> {
+  await stream.end(WITHIN_MS);
+  const client = stack.client();
+  const { body } = await client.call<{ status: string }>('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`);
+  expect(body.status).toBe('success');
+  const state = await client.call<{ values: { messages: readonly { type: string; content: unknown }[] } }>(
+    'GET',
+    `/threads/${threadId}/state`,
+  );
+  return JSON.stringify(state.body.values.messages.filter(({ type }) => type === 'tool').at(-1)?.content);
+}
+
+const runTurn = async (word: string): Promise<string> => resultOf(await beginTurn(word, 0));
+
+test('killed, with another manager on its machine: the thread continues within the guaranteed time', async () => {
+  const victim = await startManager();
+  const stream = await beginTurn('first', 60);
+  await startManager();
+
+  await victim.kill9();
+  const killedMs = performance.now();
+  const lost = await resultOf(stream);
+  const next = await runTurn('next');
+  const tookMs = performance.now() - killedMs;
+
+  expect(lost).toContain('may have had effects');
+  expect(next).toContain('next is done');
+  expect(ledger()).toEqual(['first begins', 'next begins', 'next ends']);
+  expect(tookMs).toBeLessThan(GUARANTEED_MS);
+});
+
+test('killed and started again, without another manager: the thread continues before the lease lapses', async () => {
+  const victim = await startManager();
+  const stream = await beginTurn('first', 60);
+
+  await victim.kill9();
+  const killedMs = performance.now();
+  await startManager();
+  const lost = await resultOf(stream);
+  const tookMs = performance.now() - killedMs;
+
+  expect(lost).toContain('may have had effects');
+  expect(ledger()).toEqual(['first begins']);
+  expect(tookMs).toBeLessThan(LEASE_MS);
+  expect(await runTurn('next')).toContain('next is done');
+});
+
+test('paused for 6 s: no other manager takes over, and no result is lost', async () => {
+  const paused = await startManager();
+  const stream = await beginTurn('first', 3);
+  await startManager();
+
+  paused.pause();
+  await sleep(6_000);
+  paused.resume();
+
+  expect(await resultOf(stream)).toContain('first is done');
+  expect(await runTurn('next')).toContain('next is done');
+  expect(ledger()).toEqual(['first begins', 'first ends', 'next begins', 'next ends']);
+});
+
+test('paused for 15 s and more: another takes over, and never do two of the thread’s commands run at once', async () => {
+  const paused = await startManager();
+  const stream = await beginTurn('first', 60);
+  await startManager();
+
+  paused.pause();
+  const [result] = await Promise.all([resultOf(stream), sleep(15_000)]);
+  expect(await runTurn('next')).toContain('next is done');
+  paused.resume();
+
+  expect(result).toContain('may have had effects');
+  expect(await runTurn('later')).toContain('later is done');
+  expect(ledger()).toEqual(['first begins', 'next begins', 'next ends', 'later begins', 'later ends']);
+});
+
+test('Redis stalls for 6 s: no other manager takes over, and no result is lost', async () => {
+  await startManager();
+  const stream = await beginTurn('first', 3);
+  await startManager();
+
+  stack.redis.pause();
+  await sleep(6_000);
+  stack.redis.resume();
+
+  expect(await resultOf(stream)).toContain('first is done');
+  expect(await runTurn('next')).toContain('next is done');
+  expect(ledger()).toEqual(['first begins', 'first ends', 'next begins', 'next ends']);
+});
+
+test('cut off from NATS: no other manager takes over, and the result is read from the journal', async () => {
+  const proxy = await startProxy({ target: stack.nats.port });
+  await startManager({ NATS_URL: stack.urlOf('sandbox-manager', 'nats', proxy.port) });
+  const stream = await beginTurn('first', 8);
+  await startManager();
+
+  proxy.refuse();
+  proxy.cut();
+  const result = resultOf(stream);
+  await sleep(12_000);
+  expect(ledger()).toEqual(['first begins', 'first ends']);
+  proxy.accept();
+
+  expect(await result).toContain('first is done');
+  expect(await runTurn('next')).toContain('next is done');
+  expect(ledger()).toEqual(['first begins', 'first ends', 'next begins', 'next ends']);
+  await proxy.stop();
+});
