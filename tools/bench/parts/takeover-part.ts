@@ -6,12 +6,13 @@ import { type Budget, say } from '../report.js';
 import { inParallel, median, quantile } from '../sample.js';
 import type { RunningProcess } from '../processes.js';
 import { newThread, streamRun } from '../turns.js';
+import { managerTakeover } from './manager-takeover.js';
+import { until, WAIT_MS } from './until.js';
 
 /** Runs that the two processes of a kind work on when one of them is killed. */
 const RUNS = 8;
 /** Survivors tell that others are dead once they have lived for the time of a lease. */
 const SETTLE_MS = 4_000;
-const WAIT_MS = 30_000;
 /** Far below a lease, far above the time in which closed connections are seen. */
 const CLOSED_MS = 500;
 
@@ -28,8 +29,8 @@ const WORK: Readonly<Record<'agent-runner' | 'subagent-pool', (mark: string) => 
 type Killed = keyof typeof WORK;
 
 /**
- * kill -9 of runners and pools with work: from the kill until each run of the dead process has ended in another one,
- * which is its takeover and one answer of the model.
+ * kill -9 of runners, pools and sandbox-managers with work. For runners and pools: from the kill until each run of the
+ * dead process has ended in another one, which is its takeover and one answer of the model.
  */
 export async function takeover({ times }: Bench): Promise<readonly Budget[]> {
   const kills = Math.max(2, times(100) / 2);
@@ -49,6 +50,7 @@ export async function takeover({ times }: Bench): Promise<readonly Budget[]> {
   } finally {
     await fleet.stop();
   }
+  budgets.push(...(await managerTakeover(kills)));
   return budgets;
 }
 
@@ -105,12 +107,4 @@ const postControl = (fleet: Fleet, path: string): Promise<unknown> =>
 
 async function untilModel(fleet: Fleet, isReached: (waiting: number) => boolean): Promise<void> {
   await until(async () => isReached(await waitingCalls(fleet)), 'the calls of the model');
-}
-
-async function until(isReached: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadlineMs = performance.now() + WAIT_MS;
-  while (!(await isReached())) {
-    if (performance.now() > deadlineMs) throw new Error(`waited ${WAIT_MS} ms in vain for ${what}`);
-    await sleep(5);
-  }
 }
