@@ -60,7 +60,7 @@ export class Network {
           if (refusal !== undefined) return refusal as Awaited<ReturnType<typeof command>>;
           const reply = await redis.execute(wallMs, command);
           await spoil(sabotage, redis, { operation, args, wallMs });
-          onExecuted({ process, operation, args, reply, wallMs });
+          onExecuted({ process, operation, args, reply: asTexts(reply), wallMs });
           return reply;
         };
         return this.request({ process, operation, kind: 'store', execute, away: createStoreUnavailable });
@@ -131,6 +131,12 @@ export class Network {
     if (fate === 'reply-lost' || fate === 'late') return;
     scheduler.after(this.latencyOf('ok'), process, `${operation} answered`, settle);
   }
+}
+
+/** A reply of Redis with texts in place of buffers, in which scripts reply. */
+function asTexts(reply: unknown): unknown {
+  if (Array.isArray(reply)) return reply.map(asTexts);
+  return Buffer.isBuffer(reply) ? reply.toString() : reply;
 }
 
 const createStoreUnavailable = (): UnavailableError =>
