@@ -94,9 +94,8 @@ const keyDigest = (key: string): string => createHash('sha256').update(key).dige
 
 /** Returns the run whose turn a request regenerates, from the client's metadata; '' when there is none. */
 function readRegeneratedRunId({ metadata }: AdmitRequest): string {
-  const named = metadata['regenerate_from_run_id'];
-  // Nearly all requests name none, and a failed parse costs as much as the rest of the admission.
-  return typeof named === 'string' && UserId.safeParse(named).success ? named : '';
+  const named = UserId.safeParse(metadata['regenerate_from_run_id']);
+  return named.success ? named.data : '';
 }
 
 export function admissions(
