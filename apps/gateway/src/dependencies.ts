@@ -1,7 +1,7 @@
 import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
 import { type Config, extensionsFile } from '@caribou/config';
-import { busAccess, RateLimitedError } from '@caribou/contracts';
+import { busAccess } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
 import {
   type ThreadStore,
@@ -186,17 +186,9 @@ const withAdmissionControl = (
   admit: async (request) => {
     loopLag.assertResponsive();
     memory.assertRoom();
-    return await store.admit(request).catch((error: unknown) => {
-      throw error instanceof RateLimitedError ? withoutRetryTime(error) : error;
-    });
+    return await store.admit(request);
   },
 });
-
-/** The error without a time to retry: the store does not know when a run ends, the gateway estimates it. */
-function withoutRetryTime(error: RateLimitedError): RateLimitedError {
-  const { retryAfterMs: _unknown, ...details } = error.details;
-  return new RateLimitedError(error.message, { details, cause: error });
-}
 
 /** The models, whose calls share limits and circuit breaker with the calls of the runners. */
 function withModelGate(

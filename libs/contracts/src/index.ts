@@ -31,6 +31,7 @@ export {
   WireError,
 } from './common/errors.js';
 export { EMPTY_QUEUE, type QueueState } from './common/queue-state.js';
+export { QuotaError, type QuotaUse } from './common/quota-error.js';
 export {
   AiMessage,
   Content,

@@ -47,6 +47,7 @@ export type {
   UnownedThread,
 } from './ports/run-store.js';
 export type {
+  CopiedThread,
   FeedPage,
   FeedRow,
   RunEventLog,

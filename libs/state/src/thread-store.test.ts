@@ -18,7 +18,8 @@ describe('thread records', () => {
       created: true,
       record: { thread_id: key.threadId, metadata: { a: 1 }, status: 'idle', values: {}, head: null },
     });
-    expect(second).toEqual({ created: false, record: first.record });
+    const threads = { quota: 'threads', limit: 0, used: 1 };
+    expect(second).toEqual({ created: false, record: first.record, threads });
     expect(Number.isNaN(Date.parse(first.record.created_at))).toBe(false);
     expect(Math.abs(Date.parse(first.record.created_at) - Date.now())).toBeLessThan(60_000);
   });

@@ -1,9 +1,10 @@
-import { AppError, omitUndefined } from '@caribou/contracts';
+import { AppError, omitUndefined, QuotaError } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SignInRefusal } from '../auth/sign-in-refusal.js';
+import { addQuota, isFreedByTime } from './rate-limit-headers.js';
 import { type RetryEstimates, seriesOf } from './retry-estimates.js';
 
 interface Answer {
@@ -46,8 +47,9 @@ export class ErrorFilter implements ExceptionFilter {
     if (error instanceof AppError && REFUSALS.has(answer.status)) this.metrics.requestRefused(reasonOf(error));
     // A hijacked response has already begun; the code that hijacked it ends it.
     if (reply.sent) return;
-    const retryAfterMs =
-      answer.retryAfterMs ?? (REFUSALS.has(answer.status) ? this.estimates.refuse(seriesOf(request)) : undefined);
+    if (error instanceof QuotaError) addQuota(reply, error.use);
+    const isEstimated = REFUSALS.has(answer.status) && !(error instanceof QuotaError && !isFreedByTime(error.use));
+    const retryAfterMs = answer.retryAfterMs ?? (isEstimated ? this.estimates.refuse(seriesOf(request)) : undefined);
     if (retryAfterMs !== undefined) void reply.header('retry-after', Math.max(1, Math.ceil(retryAfterMs / 1_000)));
     const text = answer.detail.slice(0, MAX_DETAIL_CHARS);
     const detail = answer.reason === undefined ? text : { code: answer.reason, message: text };

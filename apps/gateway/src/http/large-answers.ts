@@ -81,5 +81,5 @@ function slotOf(user: User): Promise<void> {
 
 const tooMany = (): RateLimitedError =>
   new RateLimitedError(`${MAX_AT_ONCE} large answers at once is the limit of one user`, {
-    details: { limit: MAX_AT_ONCE },
+    details: { limit: MAX_AT_ONCE, refusal: 'large_answers' },
   });

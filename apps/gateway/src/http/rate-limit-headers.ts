@@ -1,3 +1,4 @@
+import type { QuotaUse } from '@caribou/contracts';
 import type { FastifyReply } from 'fastify';
 
 /** A limit that a request counts against, and what is left of it. */
@@ -5,7 +6,9 @@ export interface CountedLimit {
   /** Name of the limit: letters, digits and hyphens. */
   readonly policy: string;
   readonly quota: number;
-  /** Seconds in which the whole quota becomes available again; absent for a limit of what is open at once. */
+  /** What the quota counts; absent: requests. */
+  readonly unit?: string;
+  /** Seconds in which the whole quota becomes available again; absent for a limit of what exists at once. */
   readonly windowSeconds?: number;
   readonly remaining: number;
   /** Seconds until more is available; absent when nobody knows. */
@@ -19,16 +22,37 @@ export const RATE_LIMIT_HEADERS = ['RateLimit-Policy', 'RateLimit'] as const;
 
 /**
  * Adds a limit to the headers `RateLimit-Policy` and `RateLimit` of an answer: lists of structured fields, as in
- * draft-ietf-httpapi-ratelimit-headers-11. A limit without a window counts what is open at once.
+ * draft-ietf-httpapi-ratelimit-headers-11. A limit that they have already is replaced.
  */
 export function addRateLimit(reply: FastifyReply, limit: CountedLimit): void {
-  const { policy, quota, windowSeconds, remaining, resetSeconds } = limit;
-  const unit = windowSeconds === undefined ? ';qu="concurrent-requests"' : `;w=${windowSeconds}`;
-  append(reply, POLICY, `"${policy}";q=${quota}${unit}`);
-  append(reply, STATE, `"${policy}";r=${remaining}${resetSeconds === undefined ? '' : `;t=${resetSeconds}`}`);
+  const { policy, quota, unit, windowSeconds, remaining, resetSeconds } = limit;
+  const parameter = (name: string, value: string | number | undefined): string =>
+    value === undefined ? '' : `;${name}=${value}`;
+  const quoted = unit === undefined ? undefined : `"${unit}"`;
+  put(reply, POLICY, policy, `;q=${quota}${parameter('qu', quoted)}${parameter('w', windowSeconds)}`);
+  put(reply, STATE, policy, `;r=${remaining}${parameter('t', resetSeconds)}`);
 }
 
-function append(reply: FastifyReply, name: string, item: string): void {
+function put(reply: FastifyReply, name: string, policy: string, parameters: string): void {
   const items = reply.getHeader(name);
-  void reply.header(name, typeof items === 'string' ? `${items}, ${item}` : item);
+  const others = typeof items === 'string' ? items.split(', ').filter((item) => !item.startsWith(`"${policy}";`)) : [];
+  void reply.header(name, [...others, `"${policy}"${parameters}`].join(', '));
 }
+
+/** What the quotas of a user count, and whether waiting helps: threads and stored bytes are freed by the user alone. */
+const QUOTAS: Readonly<Record<QuotaUse['quota'], { readonly unit: string; readonly freedByTime: boolean }>> = {
+  runs: { unit: 'concurrent-requests', freedByTime: true },
+  'queued-runs': { unit: 'concurrent-requests', freedByTime: true },
+  streams: { unit: 'concurrent-requests', freedByTime: true },
+  threads: { unit: 'threads', freedByTime: false },
+  'run-bytes': { unit: 'content-bytes', freedByTime: false },
+};
+
+/** Adds a quota of the user to the headers of an answer. */
+export function addQuota(reply: FastifyReply, { quota, limit, used }: QuotaUse): void {
+  const { unit } = QUOTAS[quota];
+  addRateLimit(reply, { policy: quota, quota: limit, unit, remaining: Math.max(0, limit - used) });
+}
+
+/** Whether a request that the quota refuses may be accepted later although the user does nothing. */
+export const isFreedByTime = ({ quota }: QuotaUse): boolean => QUOTAS[quota].freedByTime;

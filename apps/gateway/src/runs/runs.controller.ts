@@ -33,7 +33,7 @@ export class RunsController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const run = await this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
+    const run = await this.runs.start(keyOf(caller, input), input.body, startHeaders(request, reply));
     void reply.header('content-location', linksOf(run)['content-location']);
     return runJson(run);
   }
@@ -45,7 +45,7 @@ export class RunsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ) {
-    const start = () => this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
+    const start = () => this.runs.start(keyOf(caller, input), input.body, startHeaders(request, reply));
     const options = { lastEventId: lastEventId(request), isNew: true };
     await this.streams.stream({ userId: caller.userId, reply }, start, options);
   }
@@ -57,7 +57,7 @@ export class RunsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ) {
-    const start = () => this.runs.start(keyOf(caller, input), input.body, startHeaders(request));
+    const start = () => this.runs.start(keyOf(caller, input), input.body, startHeaders(request, reply));
     await this.streams.wait({ userId: caller.userId, reply }, start);
   }
 

@@ -38,8 +38,8 @@ export interface StartHeaders {
   readonly traceparent: string | undefined;
   /** The body as it was sent, which an idempotency key is bound to. */
   readonly rawBody: unknown;
-  /** Called with the size of the state that the run starts from, in bytes. */
-  readonly onStateBytes: (bytes: number) => void;
+  /** Called with the size of the state that the run starts from, and with the user's runs. */
+  readonly onAdmitted: (admitted: Pick<AdmitResult, 'stateBytes' | 'runs'>) => void;
 }
 
 /** Starts, finds and stops runs. It has no state of its own: the store decides, then the runners are notified. */
@@ -149,13 +149,13 @@ export class RunsService {
     try {
       const { traceparent } = span;
       const traced = { ...request, traceparent, ...omitUndefined({ idempotency }) };
-      const { run, repeated, cancelled, ended, stateBytes } = await storeRun(this.store, traced, deadline);
+      const { run, repeated, cancelled, ended, ...admitted } = await storeRun(this.store, traced, deadline);
       const { run_id, thread_id } = run;
       this.publishEnds(ended);
       const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
       for (const runId of cancelled) this.bus.publishCancel(runId, action);
       if (!repeated) void this.wake({ userId: request.userId, threadId: thread_id });
-      headers.onStateBytes(stateBytes);
+      headers.onAdmitted(admitted);
       span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
       return run;
     } catch (error) {
@@ -206,7 +206,7 @@ async function storeRun(
     if (!(error instanceof UnavailableError) || error.details['noEffect'] === true) throw error;
     try {
       const run = await deadline.within(() => store.getRun(request, request.runId));
-      return { run, repeated: false, cancelled: [], ended: [], stateBytes: 0 };
+      return { run, repeated: false, cancelled: [], ended: [], stateBytes: 0, runs: null };
     } catch {
       throw mayBeStored(request, error);
     }

@@ -1,4 +1,5 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { addQuota } from '../http/rate-limit-headers.js';
 import { addStoreWork } from '../http/request-budget.js';
 import type { StartHeaders } from './runs.service.js';
 
@@ -9,14 +10,17 @@ import type { StartHeaders } from './runs.service.js';
 const READS_PER_RUN = 24;
 
 /** Everything that starting a run needs from a request besides the parsed body. */
-export function startHeaders(request: FastifyRequest): StartHeaders {
+export function startHeaders(request: FastifyRequest, reply: FastifyReply): StartHeaders {
   const { headers, body } = request;
   const { traceparent } = headers;
   return {
     idempotencyKey: headers['idempotency-key'],
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
     rawBody: body,
-    onStateBytes: (bytes) => addStoreWork(request, bytes * READS_PER_RUN),
+    onAdmitted: ({ stateBytes, runs }) => {
+      addStoreWork(request, stateBytes * READS_PER_RUN);
+      if (runs !== null) addQuota(reply, runs);
+    },
   };
 }
 

@@ -24,7 +24,7 @@ export class StatelessRunsController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const run = await this.runs.startAlone(caller.userId, body, startHeaders(request));
+    const run = await this.runs.startAlone(caller.userId, body, startHeaders(request, reply));
     void reply.header('content-location', linksOf(run)['content-location']);
     return runJson(run);
   }
@@ -36,7 +36,7 @@ export class StatelessRunsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ) {
-    const start = () => this.runs.startAlone(caller.userId, body, startHeaders(request));
+    const start = () => this.runs.startAlone(caller.userId, body, startHeaders(request, reply));
     await this.streams.stream({ userId: caller.userId, reply }, start, { isNew: true });
   }
 
@@ -47,13 +47,18 @@ export class StatelessRunsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ) {
-    const start = () => this.runs.startAlone(caller.userId, body, startHeaders(request));
+    const start = () => this.runs.startAlone(caller.userId, body, startHeaders(request, reply));
     await this.streams.wait({ userId: caller.userId, reply }, start);
   }
 
   @Route(statelessRoutes.batch)
-  async batch(@Caller() caller: Principal, @Input() { body }: Of<'batch'>, @Req() request: FastifyRequest) {
-    const runs = await this.runs.startBatch(caller.userId, body, startHeaders(request));
+  async batch(
+    @Caller() caller: Principal,
+    @Input() { body }: Of<'batch'>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const runs = await this.runs.startBatch(caller.userId, body, startHeaders(request, reply));
     return runs.map(runJson);
   }
 }

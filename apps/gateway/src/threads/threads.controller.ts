@@ -2,6 +2,7 @@ import { Controller, Req, Res } from '@nestjs/common';
 import { type RouteInput, threadRoutes } from '@caribou/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
+import { addQuota } from '../http/rate-limit-headers.js';
 import { addStoreWork } from '../http/request-budget.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { ThreadsService } from './threads.service.js';
@@ -22,8 +23,14 @@ export class ThreadsController {
   ) {}
 
   @Route(threadRoutes.create)
-  create(@Caller() caller: Principal, @Input() { body }: Of<'create'>) {
-    return this.threads.create(caller.userId, body);
+  async create(
+    @Caller() caller: Principal,
+    @Input() { body }: Of<'create'>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const { thread, threads } = await this.threads.create(caller.userId, body);
+    addQuota(reply, threads);
+    return thread;
   }
 
   @Route(threadRoutes.search)
@@ -60,8 +67,14 @@ export class ThreadsController {
   }
 
   @Route(threadRoutes.copy)
-  async copy(@Caller() caller: Principal, @Input() input: Of<'copy'>, @Req() request: FastifyRequest) {
-    const { thread, bytes } = await this.threads.copy(keyOf(caller, input));
+  async copy(
+    @Caller() caller: Principal,
+    @Input() input: Of<'copy'>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const { thread, threads, bytes } = await this.threads.copy(keyOf(caller, input));
+    addQuota(reply, threads);
     addStoreWork(request, bytes);
     return thread;
   }

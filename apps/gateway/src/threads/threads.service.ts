@@ -9,6 +9,7 @@ import {
   type threadRoutes,
   type ThreadReply,
   omitUndefined,
+  type QuotaUse,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { ThreadSearch, ThreadStore } from '@caribou/state';
@@ -24,6 +25,12 @@ type Body<Name extends keyof Routes> = RouteInput<Routes[Name]>['body'];
 /** Metadata keys whose change does not update the thread's `updated_at`, by which lists are sorted. */
 const SILENT_KEYS = ['deerflow_pinned'];
 
+interface CreatedThread {
+  readonly thread: ThreadReply;
+  /** The threads of the user, with this one. */
+  readonly threads: QuotaUse;
+}
+
 /** The threads of a user and their states. */
 @Injectable()
 export class ThreadsService {
@@ -34,11 +41,11 @@ export class ThreadsService {
   ) {}
 
   /** @throws {ConflictError} when the id is taken and the caller said `if_exists: raise` */
-  async create(userId: string, body: Body<'create'>): Promise<ThreadReply> {
+  async create(userId: string, body: Body<'create'>): Promise<CreatedThread> {
     const key = { userId, threadId: body.thread_id ?? newId() };
-    const { record, created } = await this.store.createThread(key, body.metadata ?? {});
+    const { record, created, threads } = await this.store.createThread(key, body.metadata ?? {});
     if (!created && body.if_exists === 'raise') throw new ConflictError(`thread ${key.threadId} exists already`);
-    return threadJson(record);
+    return { thread: threadJson(record), threads };
   }
 
   async search(
@@ -79,9 +86,9 @@ export class ThreadsService {
   }
 
   /** Copies a thread; returns the new one and the size of its state. */
-  async copy(key: ThreadKey): Promise<{ readonly thread: ThreadReply; readonly bytes: number }> {
+  async copy(key: ThreadKey): Promise<CreatedThread & { readonly bytes: number }> {
     const copied = await this.store.copyThread(key, newId());
-    return { thread: threadJson(copied), bytes: copied.copiedBytes };
+    return { thread: threadJson(copied), threads: copied.threads, bytes: copied.copiedBytes };
   }
 
   async state(key: ThreadKey, checkpointId?: string | null): Promise<StateReply> {

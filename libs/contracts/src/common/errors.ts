@@ -110,7 +110,7 @@ export class PreconditionFailedError extends errorOf('precondition_failed') {}
 export class TooLargeError extends errorOf('too_large') {}
 /** 415: the body's content type is not the route's. */
 export class UnsupportedMediaTypeError extends errorOf('unsupported_media_type') {}
-/** 429: a quota or a full queue; `details.retryAfterMs`. */
+/** 429: a quota or a full queue; `details.retryAfterMs` where it is known. */
 export class RateLimitedError extends errorOf('rate_limited') {}
 /** The model endpoint failed; `details.providerStatus`, `details.reason`. Retryable as the adapter decides. */
 export class ModelError extends errorOf('model_failed') {}

@@ -32,7 +32,9 @@ export class MemoryWatch {
   assertRoom(): void {
     if (!this.full) return;
     const percent = Math.round(this.options.maxShare * 100);
-    throw new RateLimitedError(`the store is more than ${percent} % full: no new runs until memory is freed`);
+    throw new RateLimitedError(`the store is more than ${percent} % full: no new runs until memory is freed`, {
+      details: { refusal: 'store_full' },
+    });
   }
 
   /** Polls at once, or joins a poll under way. Never rejects: while Redis is unavailable, the last result remains. */

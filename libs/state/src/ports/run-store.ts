@@ -4,6 +4,7 @@ import type {
   MultitaskStrategy,
   NextNode,
   NumberedEvent,
+  QuotaUse,
   RunEvent,
   RunKwargs,
   RunRecord,
@@ -226,6 +227,8 @@ export interface AdmitResult {
   readonly ended: readonly EndedRun[];
   /** Size in bytes of the state that the run starts with; 0 for a repeated request. */
   readonly stateBytes: number;
+  /** The runs of the user that wait or run, with this one; null when that is unknown. */
+  readonly runs: QuotaUse | null;
 }
 
 /** A queued run that ended without having had an owner; the caller publishes its last events. */

@@ -3,6 +3,7 @@ import type {
   CheckpointView,
   Message,
   NumberedEvent,
+  QuotaUse,
   RunRecord,
   RunSummary,
   RunStatus,
@@ -78,6 +79,8 @@ export interface CopyOptions {
 export interface CopiedThread extends ThreadRecord {
   /** Size of the state that was copied, as JSON. */
   readonly copiedBytes: number;
+  /** The threads of the user, with this one. */
+  readonly threads: QuotaUse;
 }
 
 /** Token usage of a thread; a copied thread starts at zero. */
@@ -101,7 +104,7 @@ export interface ThreadStore {
   createThread(
     thread: ThreadKey,
     metadata: Readonly<Record<string, unknown>>,
-  ): Promise<{ readonly record: ThreadRecord; readonly created: boolean }>;
+  ): Promise<{ readonly record: ThreadRecord; readonly created: boolean; readonly threads: QuotaUse }>;
   getThread(thread: ThreadKey): Promise<ThreadRecord>;
   /** Merges metadata per key; sets `updated_at` unless `touch` is false. */
   patchThread(

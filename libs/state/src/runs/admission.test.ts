@@ -59,14 +59,14 @@ describe('threads of admissions', () => {
 });
 
 describe('quotas', () => {
-  test('a full queue refuses enqueue with a time to retry after, and interrupt empties it', async () => {
+  test('a full queue refuses enqueue with the quota and its use, and interrupt empties it', async () => {
     const key = thread();
     for (let run = 0; run < 3; run += 1) await store.admit(key);
 
     const refused = store.admit(key);
 
     await expect(refused).rejects.toThrow(RateLimitedError);
-    await expect(refused).rejects.toMatchObject({ details: { retryAfterMs: 5000 } });
+    await expect(refused).rejects.toMatchObject({ use: { quota: 'queued-runs', limit: 3, used: 3 } });
     await store.admit(key, { multitaskStrategy: 'interrupt' });
     expect(await store.threads.listRuns(key, { limit: 10, offset: 0, status: 'pending' })).toHaveLength(1);
   });

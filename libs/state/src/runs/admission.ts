@@ -6,6 +6,7 @@ import {
   ConflictError,
   InvalidRequestError,
   NotFoundError,
+  QuotaError,
   RateLimitedError,
   type RunRecord,
   UserId,
@@ -19,20 +20,17 @@ import { readRun } from './run-records.js';
 import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { parseStored } from '../redis/stored-json.js';
-import { callThread } from '../redis/thread-call.js';
+import { callThread, type Reply } from '../redis/thread-call.js';
 import { stateTooLarge } from '../checkpoints/state-updates.js';
 import { tooManyThreads } from '../threads/thread-records.js';
 
 const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
 
-/** An estimate, as a queue advances when a run ends. */
-const RETRY_AFTER_MS = 5000;
-
 const otherBody = (): InvalidRequestError =>
   new InvalidRequestError('this Idempotency-Key was used with another request body');
 
 /** The error for a refused admission; nothing was written. */
-function refusal(outcome: string, request: AdmitRequest, settings: StoreSettings): Error {
+function refusal([outcome, used]: Reply, request: AdmitRequest, settings: StoreSettings): Error {
   const details = { threadId: request.threadId };
   switch (outcome) {
     case 'busy':
@@ -50,35 +48,50 @@ function refusal(outcome: string, request: AdmitRequest, settings: StoreSettings
       return new ConflictError('the run of this Idempotency-Key was deleted or rolled back', { details });
     case 'crowded':
       return new RateLimitedError(`${settings.maxPending} threads are waiting or running, which is the limit`, {
-        details: { retryAfterMs: RETRY_AFTER_MS, limit: settings.maxPending },
+        details: { limit: settings.maxPending },
       });
     case 'full':
-      return new RateLimitedError(`the thread has ${settings.maxQueuedRuns} queued runs, which is the limit`, {
-        details: { ...details, retryAfterMs: RETRY_AFTER_MS },
-      });
+      return tooManyQueued(settings, details);
     case 'quota':
-      return new RateLimitedError(`${settings.maxInFlightRuns} runs are in flight, which is the limit`, {
-        details: { ...details, retryAfterMs: RETRY_AFTER_MS },
-      });
+      return tooManyRuns(settings, details);
     default:
-      return overStorage(outcome, settings);
+      return overStorage(outcome, Number(used), settings);
   }
 }
 
+type Details = Readonly<Record<string, unknown>>;
+
+const tooManyQueued = ({ maxQueuedRuns: limit }: StoreSettings, details: Details): QuotaError =>
+  new QuotaError(
+    `the thread has ${limit} queued runs, which is the limit (quotas.max_queued_runs_per_thread)`,
+    { quota: 'queued-runs', limit, used: limit },
+    { details },
+  );
+
+const tooManyRuns = ({ maxInFlightRuns: limit }: StoreSettings, details: Details): QuotaError =>
+  new QuotaError(
+    `${limit} runs are in flight, which is the limit (quotas.max_runs_per_user)`,
+    { quota: 'runs', limit, used: limit },
+    { details },
+  );
+
+const tooManyBytes = ({ maxStoredBytes: limit }: StoreSettings, used: number): QuotaError =>
+  new QuotaError(
+    `your runs hold ${used} bytes, and with this one more than the limit of ${limit} (quotas.max_run_bytes_per_user): delete threads or runs`,
+    { quota: 'run-bytes', limit, used },
+  );
+
 /** The error when nothing more may be stored for the user. */
-function overStorage(outcome: string, settings: StoreSettings): Error {
+function overStorage(outcome: unknown, used: number, settings: StoreSettings): Error {
   switch (outcome) {
     case 'many':
       return tooManyThreads(settings);
     case 'large':
       return stateTooLarge(settings);
     case 'stored':
-      return new RateLimitedError(
-        `runs of this user hold as many bytes as they may (${settings.maxStoredBytes}): delete threads or runs`,
-        { details: { limit: settings.maxStoredBytes } },
-      );
+      return tooManyBytes(settings, used);
     default:
-      return new BugError(`unknown reply of admit: ${outcome}`);
+      return new BugError(`unknown reply of admit: ${String(outcome)}`);
   }
 }
 
@@ -139,15 +152,16 @@ export function admissions(
     });
     const [outcome, run] = reply;
     if (outcome === 'repeated')
-      return { run: runOf(run, reply[2]), repeated: true, cancelled: [], ended: [], stateBytes: 0 };
-    if (outcome !== 'ok') throw refusal(outcome, request, settings);
-    const [cancelled, ended, stateBytes] = reply.slice(2);
+      return { run: runOf(run, reply[2]), repeated: true, cancelled: [], ended: [], stateBytes: 0, runs: null };
+    if (outcome !== 'ok') throw refusal(reply, request, settings);
+    const [cancelled, ended, stateBytes, inFlight] = reply.slice(2);
     return {
       run: { ...summaryOf(run), kwargs: request.kwargs, kwargs_expired: false },
       repeated: false,
       cancelled: cancelled as string[],
       ended: toEndedRuns(ended),
       stateBytes: Number(stateBytes),
+      runs: { quota: 'runs', limit: settings.maxInFlightRuns, used: Number(inFlight) },
     };
   }
 

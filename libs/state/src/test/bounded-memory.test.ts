@@ -101,7 +101,7 @@ describe('bytes of a user', () => {
     const refused = small.admit(thread(), { metadata });
 
     await expect(refused).rejects.toThrow(RateLimitedError);
-    await expect(refused).rejects.toThrow('(2500)');
+    await expect(refused).rejects.toThrow('the limit of 2500 (quotas.max_run_bytes_per_user)');
     expect(await small.dump()).toEqual(before);
     await small.admit(thread('bob'), { metadata });
     await small.close();

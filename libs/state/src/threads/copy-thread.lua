@@ -4,7 +4,7 @@
   KEYS, ARGV  thread.lua; then record, log, checkpoints, order and feed of the new thread, and its memory jobs;
               parameters target (its id), at (the checkpoint it ends with; absent: the head), last_row (the last
               of the feed then), max_threads (0: no limit); text: its metadata, '' for the same
-  Reply  {'ok', new thread record, bytes of its state}; {'taken'}, {'many'}, {'busy'}, {'no_thread'}, {'no_checkpoint'}, {'erasing'},
+  Reply  {'ok', new thread record, bytes of its state, how many threads the user has}; {'taken'}, {'many'}, {'busy'}, {'no_thread'}, {'no_checkpoint'}, {'erasing'},
          {'damaged', key}: nothing is written ]]
 -- @include ../includes/idle.lua
 -- @include ../includes/clock.lua
@@ -49,4 +49,4 @@ if p.at then end_with(p.at) end
 redis.call('HSET', jobs, 'floor', record.next_entry - 1)
 redis.call('ZADD', threads_key, now_ms, p.target)
 local newest = record.head ~= '' and redis.call('HGET', checkpoints_key, p.at or record.head)
-return { 'ok', redis.call('HGETALL', copy), newest and state_bytes(newest) or 0 }
+return { 'ok', redis.call('HGETALL', copy), newest and state_bytes(newest) or 0, redis.call('ZCARD', threads_key) }

@@ -1,7 +1,7 @@
 #!lua
 --[[ Creates a thread, or returns the existing one.
   KEYS, ARGV  thread.lua; parameter max_threads (0: no limit); text: metadata
-  Reply  {'ok', thread record, 1 when created}; {'many'}: the user has max_threads; {'erasing'}: is_being_erased;
+  Reply  {'ok', thread record, 1 when created, how many threads the user has}; {'many'}: the user has max_threads; {'erasing'}: is_being_erased;
          {'taken'}: the id is an ended temporary thread's; {'damaged', key} ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
@@ -13,4 +13,4 @@ if record and record.ended then return { 'taken' } end
 if not record and is_being_erased() then return { 'erasing' } end
 if not record and has_all_threads() then return { 'many' } end
 if not record then create_thread(take(), false) end
-return { 'ok', redis.call('HGETALL', record_key), record and 0 or 1 }
+return { 'ok', redis.call('HGETALL', record_key), record and 0 or 1, redis.call('ZCARD', threads_key) }

@@ -3,7 +3,8 @@ import {
   FREE_JSON_LIMITS,
   countKeys,
   NotFoundError,
-  RateLimitedError,
+  QuotaError,
+  type QuotaUse,
   type ThreadRecord,
   TooLargeError,
 } from '@caribou/contracts';
@@ -25,12 +26,16 @@ const scripts = {
 const noThread = (threadId: string): NotFoundError =>
   new NotFoundError(`Thread ${threadId} does not exist`, { details: { threadId } });
 
-export const tooManyThreads = ({ maxThreads }: StoreSettings): RateLimitedError =>
-  new RateLimitedError(
-    `you have ${maxThreads} threads, which is the limit (quotas.max_threads_per_user): delete some`,
-    {
-      details: { limit: maxThreads },
-    },
+const threadUse = ({ maxThreads: limit }: StoreSettings, used: unknown): QuotaUse => ({
+  quota: 'threads',
+  limit,
+  used: Number(used),
+});
+
+export const tooManyThreads = (settings: StoreSettings): QuotaError =>
+  new QuotaError(
+    `you have ${settings.maxThreads} threads, which is the limit (quotas.max_threads_per_user): delete some`,
+    threadUse(settings, settings.maxThreads),
   );
 
 /** @throws {TooLargeError} when the merged metadata would exceed the limits of free JSON */
@@ -76,7 +81,11 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
       if (reply[0] === 'many') throw tooManyThreads(settings);
       if (reply[0] === 'taken')
         throw new ConflictError('this thread id is in use', { details: { threadId: thread.threadId } });
-      return { record: threadOf(thread.threadId, reply[1]), created: reply[2] === 1 };
+      return {
+        record: threadOf(thread.threadId, reply[1]),
+        created: reply[2] === 1,
+        threads: threadUse(settings, reply[3]),
+      };
     },
 
     patchThread: async (thread, metadata, { touch = true } = {}) => {
@@ -117,7 +126,11 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
       if (reply[0] === 'taken')
         throw new ConflictError('this thread id is in use', { details: { threadId: newThreadId } });
       if (reply[0] === 'no_checkpoint') throw new NotFoundError(`Checkpoint ${at?.checkpointId ?? ''} does not exist`);
-      return { ...threadOf(newThreadId, reply[1]), copiedBytes: Number(reply[2]) };
+      return {
+        ...threadOf(newThreadId, reply[1]),
+        copiedBytes: Number(reply[2]),
+        threads: threadUse(settings, reply[3]),
+      };
     },
   };
 }

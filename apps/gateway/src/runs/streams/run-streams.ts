@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify';
 import { Dependency, type GatewayBus } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
 import { parsePosition } from './projections/position.js';
-import { addRateLimit } from '../../http/rate-limit-headers.js';
+import { addQuota } from '../../http/rate-limit-headers.js';
 import { endRefusals } from '../../http/retry-estimates.js';
 import { stringifyInSlices } from '../../http/sliced-json.js';
 import { RunsService } from '../runs.service.js';
@@ -134,9 +134,8 @@ export class RunStreams implements OnModuleDestroy {
    * Counts the response, finds the run, and writes the answer; an error during the writing breaks off the connection.
    */
   private async answer({ userId, reply }: StreamClient, find: () => Promise<RunRecord>, answer: Answer): Promise<void> {
-    const { quota, remaining } = this.registry.roomOf(userId);
-    addRateLimit(reply, { policy: 'streams', quota, remaining: Math.max(0, remaining - 1) });
     const release = this.registry.take(userId);
+    addQuota(reply, this.registry.useOf(userId));
     try {
       const run = await find();
       const headers = { ...headersOf(reply), ...linksOf(run), ...answer.headers };

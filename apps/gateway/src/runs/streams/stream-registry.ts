@@ -1,4 +1,4 @@
-import { RateLimitedError } from '@caribou/contracts';
+import { QuotaError, type QuotaUse } from '@caribou/contracts';
 import type { SseWriter } from './sse-writer.js';
 
 /** The long responses of this process. They are counted per user, and broken off when the process stops. */
@@ -13,20 +13,23 @@ export class StreamRegistry {
     return this.writers.size;
   }
 
-  /** How many responses the user may open in addition, and how many at all. */
-  roomOf(userId: string): { readonly quota: number; readonly remaining: number } {
-    const open = this.perUser.get(userId) ?? 0;
-    return { quota: this.maxPerUser, remaining: Math.max(0, this.maxPerUser - open) };
+  /** How many responses the user has open, and how many are allowed. */
+  useOf(userId: string): QuotaUse {
+    return { quota: 'streams', limit: this.maxPerUser, used: this.perUser.get(userId) ?? 0 };
   }
 
   /**
    * Counts one long response of the user; the returned function, which may be called twice, releases it.
    *
-   * @throws {RateLimitedError} when the user has too many open
+   * @throws {QuotaError} when the user has too many open
    */
   take(userId: string): () => void {
     const open = this.perUser.get(userId) ?? 0;
-    if (open >= this.maxPerUser) throw new RateLimitedError(`${open} event streams are open, which is the limit`);
+    if (open >= this.maxPerUser)
+      throw new QuotaError(
+        `${open} event streams are open, which is the limit (quotas.max_streams_per_user)`,
+        this.useOf(userId),
+      );
     this.perUser.set(userId, open + 1);
     let held = true;
     return () => {

@@ -1,6 +1,6 @@
 import { type BranchReply, type CloneMode, ConflictError, newId, NotFoundError } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
-import type { FeedRow, ThreadStore } from '@caribou/state';
+import type { CopiedThread, FeedRow, ThreadStore } from '@caribou/state';
 import { FileRefusedError, type UserFiles } from '@caribou/files';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
@@ -37,17 +37,23 @@ export class BranchesService {
   async branch(
     thread: ThreadKey,
     messageId: string,
-    { title, onCopied }: { readonly title: string | undefined; readonly onCopied: (bytes: number) => void },
+    {
+      title,
+      onCopied,
+    }: {
+      readonly title: string | undefined;
+      readonly onCopied: (copy: Pick<CopiedThread, 'copiedBytes' | 'threads'>) => void;
+    },
   ): Promise<BranchReply> {
     const row = await this.store.findFeedRow(thread, messageId);
     if (row?.message.type !== 'ai') throw new NotFoundError('there is no answer with this id');
     const cut = await this.cutAfter(thread, row);
     const branch = { userId: thread.userId, threadId: newId() };
-    const { copiedBytes } = await this.store.copyThread(thread, branch.threadId, {
+    const copy = await this.store.copyThread(thread, branch.threadId, {
       metadata: await this.metadataOf(thread, messageId, cut),
       ...(cut.lastSeq === undefined ? {} : { at: { checkpointId: cut.checkpointId, lastSeq: cut.lastSeq } }),
     });
-    onCopied(copiedBytes);
+    onCopied(copy);
     if (title !== undefined) await this.store.updateState(branch, { title });
     return {
       thread_id: branch.threadId,
