@@ -66,6 +66,7 @@ function openRunner(base: WorkerBase): OpenRole {
         },
         config,
       ),
+    slots: { kind: 'runs', limit: runner.slots },
     worker: (parts) =>
       new TurnWorker({
         ...parts,

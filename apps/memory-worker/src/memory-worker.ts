@@ -39,6 +39,11 @@ export class MemoryWorker {
 
   constructor(private readonly options: MemoryWorkerOptions) {}
 
+  /** How many threads are under extraction. */
+  get size(): number {
+    return this.running.size;
+  }
+
   start(): void {
     this.loop = this.run();
   }

@@ -115,7 +115,7 @@ function buildWorker(config: Config, { bus, redis, metrics, logger, owner }: Bas
       giveUpMs: memory.give_up_after_hours * HOUR_MS,
     },
   );
-  return new MemoryWorker({
+  const worker = new MemoryWorker({
     jobs,
     extraction,
     metrics,
@@ -125,6 +125,8 @@ function buildWorker(config: Config, { bus, redis, metrics, logger, owner }: Bas
     pollMs: Math.min(POLL_MS, debounceMs / 4),
     idleMs: clocks.sweepMs,
   });
+  metrics.measureSlots('extractions', { used: () => worker.size, limit: memory.worker_slots });
+  return worker;
 }
 
 /** The models, whose calls share limits and circuit breaker with the calls of the runners. */

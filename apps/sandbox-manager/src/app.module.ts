@@ -81,8 +81,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const { idleMs, reapMs, leftoverGraceMs } = config.sandbox;
   const clock = systemClock;
   const metrics = createMetrics({ service: 'sandbox-manager' });
-  const onScript = (name: string, durationMs: number): void => metrics.scriptEnded(name, durationMs);
-  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger, onScript });
+  const redis = connectRedis(config, metrics, logger);
   const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
   const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, redis, audit, logger });
   const registry = redisSandboxRegistry(redis);
@@ -119,6 +118,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     reapMs,
     graceMs: Math.max(leftoverGraceMs, config.clocks.managerLeaseMs),
   });
+  const finished = new FinishedExecutions();
   const executor = new Executor({
     journal,
     registry,
@@ -126,9 +126,10 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     lease,
     clock,
     logger,
-    finished: new FinishedExecutions(),
+    finished,
     maxRunning: MAX_RUNNING,
   });
+  measureHoldings(metrics, { pool, executor, finished, maxSandboxes: config.sandbox.maxBoxes });
   return {
     managerId,
     pool,
@@ -163,6 +164,24 @@ function watchManagers(
     socket: new ManagerSocket({ managerId: parts.managerId, records, logger: parts.logger }),
     deadManagers: new DeadManagers({ ...parts, records, everyMs: DEAD_MANAGERS_MS }),
   };
+}
+
+function connectRedis({ redis }: Config, metrics: Metrics, logger: Logger): RedisConnection {
+  const onScript = (name: string, durationMs: number): void => metrics.scriptEnded(name, durationMs);
+  return createRedis({ url: redis.url.reveal(), ...redis.security.reveal(), logger, onScript });
+}
+
+interface Holdings {
+  readonly pool: SandboxPool;
+  readonly executor: Executor;
+  readonly finished: FinishedExecutions;
+  readonly maxSandboxes: number;
+}
+
+function measureHoldings(metrics: Metrics, { pool, executor, finished, maxSandboxes }: Holdings): void {
+  metrics.measureSlots('sandboxes', { used: () => pool.size, limit: maxSandboxes });
+  metrics.measureSlots('executions', { used: () => executor.size, limit: MAX_RUNNING });
+  metrics.measureCache('finished_executions', finished.bytes);
 }
 
 /** The sandbox drivers of this machine with their mounts, quotas and egress proxy. */

@@ -46,6 +46,7 @@ function openPool(base: WorkerBase): OpenRole {
     journal: redisToolJournal(threads),
     processes: redisProcessRegistry(threads, 'runs'),
     loop: (tools) => subagentLoop({ ...tools, models, gate, sandbox }, config),
+    slots: { kind: 'tasks', limit: subagents.slots },
     worker: (parts) =>
       new TaskWorker({
         ...parts,

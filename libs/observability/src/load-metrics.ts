@@ -1,8 +1,9 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { addHoldingMetrics, type HoldingMetrics } from './holding-metrics.js';
 import { addQueueMetrics, type QueueMetrics } from './queue-metrics.js';
 
 /** What tells an operator how loaded a service is, and what waits for it. */
-export interface LoadMetrics extends QueueMetrics {
+export interface LoadMetrics extends QueueMetrics, HoldingMetrics {
   /** A run was claimed for the first time, this long after its admission. */
   runStarted(waitMs: number): void;
   /** A run has ended, which wrote this much to the store. */
@@ -86,6 +87,7 @@ export function addLoadMetrics(
       readers.set(figure, read);
     },
     ...queues,
+    ...addHoldingMetrics(registry),
     readFigures: async () => {
       const figures = [...readers].map(async ([figure, read]) => gauges.get(figure)?.set(await read()));
       await Promise.all([...figures, readQueues()]);

@@ -65,6 +65,20 @@ describe('createMetrics', () => {
     expect(reads).toBe(1);
   });
 
+  test('shows slots and caches with their limits, as they are when asked', async () => {
+    const metrics = createMetrics({ service: 'sandbox-manager' });
+    let used = 1;
+    metrics.measureSlots('sandboxes', { used: () => used, limit: 64 });
+    metrics.measureCache('finished_executions', { used: () => 2_000, limit: 4_096 });
+    used = 3;
+    const text = await metrics.text();
+    expect(text).toContain('caribou_slots_used{kind="sandboxes",service="sandbox-manager"} 3');
+    expect(text).toContain('caribou_slots_limit{kind="sandboxes",service="sandbox-manager"} 64');
+    expect(text).toContain('caribou_cache_bytes{cache="finished_executions",service="sandbox-manager"} 2000');
+    expect(text).toContain('caribou_cache_limit_bytes{cache="finished_executions",service="sandbox-manager"} 4096');
+    expect(text).toMatch(/nodejs_heap_size_used_bytes\{service="sandbox-manager"\} [1-9]/);
+  });
+
   test('counts refusals by reason and scripts by name', async () => {
     const metrics = createMetrics({ service: 'gateway' });
     metrics.requestRefused('rate_limited');

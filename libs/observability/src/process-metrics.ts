@@ -1,17 +1,28 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, type Registry } from 'prom-client';
 
+const MEMORY = [
+  ['process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss()],
+  ['nodejs_heap_size_used_bytes', 'Objects in the heap of V8', () => process.memoryUsage().heapUsed],
+  [
+    'nodejs_external_memory_bytes',
+    'Buffers and other memory of objects outside of the heap',
+    () => process.memoryUsage().external,
+  ],
+] as const;
+
 /** Figures of the process. They are read on each request; a process whose metrics nobody reads has no timer. */
 export function addProcessMetrics(registry: Registry): void {
   const registers = [registry];
-  new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss());
-    },
-  });
+  for (const [name, help, read] of MEMORY)
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
   new Counter({
     name: 'process_cpu_seconds_total',
     help: 'User and system CPU time',

@@ -48,6 +48,8 @@ export interface OpenRole {
   readonly processes: ProcessRegistry;
   readonly loop: (tools: AgentTools) => AgentLoop;
   readonly worker: (parts: RoleWorkerParts) => RoleWorker;
+  /** How many runs or tasks the worker executes at once. */
+  readonly slots: { readonly kind: 'runs' | 'tasks'; readonly limit: number };
   /** Returns the ids of this process's runs that depend on a cancelled run. */
   readonly dependentRuns?: (runId: string) => readonly string[];
   /** Further dependencies that a run needs, besides Redis and the bus. */

@@ -45,6 +45,7 @@ export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentW
   const tools = openAgentTools({ ...options, redis, bus, journal, sandbox: runs.sandbox });
   const registry = new RunRegistry();
   metrics.measure('active_runs', () => registry.size);
+  metrics.measureSlots(open.slots.kind, { used: () => registry.size, limit: open.slots.limit });
   const executor = new RunExecutor({
     ...runs,
     publisher: bus,

@@ -6,7 +6,7 @@ import { countPendingThreads, readMemoryQueue, readRunQueue, type RedisConnectio
 interface Queues {
   readonly redis: RedisConnection;
   readonly memory: Pick<Config['chain']['memory'], 'enabled' | 'debounce_seconds'>;
-  readonly conversions: Pick<MeasuredConverter, 'queueState'>;
+  readonly conversions: Pick<MeasuredConverter, 'queueState' | 'slots'>;
 }
 
 /** Adds the queues of all users in Redis to the metrics, and the one of this gateway's conversions. */
@@ -16,5 +16,6 @@ export function measureQueues(metrics: Metrics, { redis, memory, conversions }: 
   metrics.measureQueue('runs', () => readRunQueue(redis));
   metrics.measureQueue('tasks', () => readRunQueue(taskPart(redis)));
   metrics.measureQueue('conversions', () => conversions.queueState());
+  metrics.measureSlots('conversions', conversions.slots);
   if (memory.enabled) metrics.measureQueue('memory', () => readMemoryQueue(redis, memory.debounce_seconds * 1_000));
 }

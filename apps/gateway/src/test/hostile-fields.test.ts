@@ -131,6 +131,8 @@ describe('fields and headers of a hostile or careless client', () => {
     expect(metrics.body).toMatch(/caribou_pending_threads\{service="gateway"\} \d+/);
     for (const kind of ['runs', 'tasks', 'memory', 'conversions'])
       expect(metrics.body).toMatch(new RegExp(`caribou_queue_length\\{kind="${kind}",service="gateway"\\} \\d`));
+    expect(metrics.body).toContain('caribou_slots_limit{kind="conversions",service="gateway"} 2');
+    expect(metrics.body).toMatch(/caribou_cache_limit_bytes\{cache="values",service="gateway"\} \d/);
     expect(metrics.body).toMatch(
       /caribou_redis_script_duration_seconds_count\{.*script="threads\/create-thread"\} [1-9]/,
     );

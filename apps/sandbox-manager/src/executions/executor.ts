@@ -56,6 +56,11 @@ export class Executor {
     this.replies = new ExecutionReplies(options);
   }
 
+  /** How many executions run or wait. */
+  get size(): number {
+    return this.running.size;
+  }
+
   /**
    * The reply of the one execution under the key (E1, E4).
    *

@@ -27,6 +27,9 @@ export class FinishedExecutions {
     });
   }
 
+  /** Bytes of the replies. */
+  readonly bytes = { used: (): number => this.finished.calculatedSize, limit: MAX_BYTES };
+
   add<Reply>(execution: Execution<Reply>, reply: Reply): void {
     this.finished.set(nameOf(execution), { argsHash: execution.argsHash, reply });
   }

@@ -43,6 +43,11 @@ export class SandboxPool {
     this.lifecycle = new SandboxLifecycle(options);
   }
 
+  /** How many sandboxes this manager holds. */
+  get size(): number {
+    return this.sandboxes.size;
+  }
+
   /**
    * The thread's binding: the existing one if its manager is alive, otherwise a new one to this manager, whose sandbox
    * is then ready.

@@ -47,14 +47,18 @@ export interface DocumentConverter {
 export interface MeasuredConverter extends DocumentConverter {
   /** The conversions that wait for a process. */
   queueState(): QueueState;
+  /** How many processes convert documents now, and how many may do so at once. */
+  readonly slots: { readonly used: () => number; readonly limit: number };
 }
 
 /** Creates the converter; one per service process, as it limits concurrent conversions. */
 export function documentConverter(settings: ConverterSettings = {}): MeasuredConverter {
   const program = settings.program ?? join(__dirname, 'conversion-process.js');
-  const gate = new FairGate({ maxAtOnce: settings.maxAtOnce ?? 2, maxWaiting: settings.maxWaiting ?? 32 });
+  const maxAtOnce = settings.maxAtOnce ?? 2;
+  const gate = new FairGate({ maxAtOnce, maxWaiting: settings.maxWaiting ?? 32 });
   return {
     queueState: () => gate.queueState(),
+    slots: { used: () => gate.insideNow(), limit: maxAtOnce },
     toMarkdown: async (file, { kind, owner, url, limits, signal }) => {
       const all = { ...DEFAULT_DOCUMENT_LIMITS, ...limits };
       const job: ConversionJob = { kind, limits: all, ...omitUndefined({ url }) };

@@ -79,7 +79,8 @@ export class FairGate {
     );
   }
 
-  private insideNow(): number {
+  /** How many permits are in use. */
+  insideNow(): number {
     return [...this.inside.values()].reduce((sum, count) => sum + count, 0);
   }
 

@@ -59,12 +59,13 @@ export class RunStreams implements OnModuleDestroy {
     @Dependency('bus') private readonly bus: GatewayBus,
     @Dependency('settings') private readonly settings: GatewaySettings,
     @Dependency('logger') private readonly logger: Logger,
-    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap' | 'measure'>,
+    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap' | 'measure' | 'measureCache'>,
     private readonly runs: RunsService,
   ) {
     this.values = new ValuesCache(store);
     this.registry = new StreamRegistry(settings.maxStreamsPerUser);
     this.slowReaders = new SlowReaders(settings.maxSlowReaderBytes);
+    metrics.measureCache('values', this.values.bytes);
     metrics.measure('open_streams', () => this.registry.size);
     metrics.measure('slow_reader_bytes', () => this.slowReaders.heldBytes);
   }

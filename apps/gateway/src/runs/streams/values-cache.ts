@@ -20,6 +20,9 @@ export class ValuesCache {
    */
   private readonly messages = new WeakMap<Message, string>();
 
+  /** Bytes of the texts. */
+  readonly bytes = { used: (): number => this.texts.calculatedSize, limit: MAX_BYTES };
+
   constructor(private readonly store: Pick<ThreadStore, 'checkpoint'>) {}
 
   /**
