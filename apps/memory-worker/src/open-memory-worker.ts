@@ -103,7 +103,7 @@ function buildWorker(config: Config, { bus, redis, metrics, logger, owner }: Bas
       deadLetter: (id, entry) => bus.deadLetter('memory', id, entry),
       clock: systemClock,
       logger,
-      clocks,
+      clocks: { leaseMs: clocks.leaseMs, renewMs: clocks.renewMs },
       metrics,
     },
     {

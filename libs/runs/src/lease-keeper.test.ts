@@ -1,6 +1,6 @@
 import { FencedError, UnavailableError } from '@caribou/contracts';
 import { type Clock, RunCancelled, RunLost, silentLogger } from '@caribou/core';
-import { LeaseKeeper } from './lease-keeper.js';
+import { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
 
 const clocks = { leaseMs: 10_000, renewMs: 3_600_000 };
 
@@ -11,13 +11,17 @@ class FakeClock implements Clock {
   sleep = (): Promise<void> => Promise.resolve();
 }
 
-function keeperWith(renew: () => Promise<{ cancel: 'interrupt' | 'rollback' | null }>, takenMs = 0) {
+function keeperWith(
+  renew: () => Promise<{ cancel: 'interrupt' | 'rollback' | null }>,
+  takenMs = 0,
+  keeperClocks: LeaseClocks = clocks,
+) {
   const clock = new FakeClock();
   let renewed = 0;
   const keeper = new LeaseKeeper({
     renew,
     takenMs,
-    clocks,
+    clocks: keeperClocks,
     clock,
     logger: silentLogger,
     onRenewed: () => {
@@ -69,6 +73,24 @@ describe(LeaseKeeper, () => {
 
     expect(keeper.lost).toBe(true);
     expect(asked).toBe(0);
+  });
+
+  test('L2 a lease that lapsed while Redis did not answer is held for the time of an outage', async () => {
+    let isAway = true;
+    const renew = () => (isAway ? Promise.reject(new UnavailableError('away')) : Promise.resolve({ cancel: null }));
+    const { keeper, clock } = keeperWith(renew, 0, { ...clocks, outageMs: 60_000 });
+    clock.ms = 69_999;
+
+    await keeper.renewNow();
+    expect(keeper.lost).toBe(false);
+    isAway = false;
+    await keeper.renewNow();
+    expect(keeper.remainingMs).toBe(70_000);
+    isAway = true;
+    clock.ms += 70_000;
+    await keeper.renewNow();
+
+    expect(keeper.lost).toBe(true);
   });
 
   test('a renewal that Redis did not answer leaves the lease and its deadline as they were', async () => {

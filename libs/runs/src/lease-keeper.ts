@@ -4,6 +4,11 @@ import { type Clock, type Logger, RunCancelled, RunLost } from '@caribou/core';
 export interface LeaseClocks {
   readonly leaseMs: number;
   readonly renewMs: number;
+  /**
+   * Milliseconds for which a lease that lapsed without an answer of Redis counts as held; default 0. Only for leases that
+   * stay with their owner until another acquires them, and whose owner's writes are fenced.
+   */
+  readonly outageMs?: number;
 }
 
 export interface LeaseKeeperOptions {
@@ -22,7 +27,7 @@ export interface LeaseKeeperOptions {
  * Renews the lease of a thread, for writing it while a run executes or for reading it for a memory.
  *
  * L1 The time of a lease counts from the moment at which its acquisition or renewal was sent; the local deadline is
- *    that moment plus the lease time.
+ *    that moment plus the lease time and `outageMs`.
  * L2 A foreign or absent lease, or a passed local deadline, means lost: `signal` aborts with RunLost, and nothing is
  *    sent.
  * L3 A cancel flag seen by a renewal aborts `signal` with RunCancelled.
@@ -38,7 +43,7 @@ export class LeaseKeeper {
   private readonly timer: NodeJS.Timeout;
 
   constructor(private readonly options: LeaseKeeperOptions) {
-    this.deadlineMs = options.takenMs + options.clocks.leaseMs;
+    this.deadlineMs = this.deadlineFrom(options.takenMs);
     this.timer = setInterval(() => void this.renewNow(), options.clocks.renewMs);
     this.timer.unref();
   }
@@ -86,8 +91,13 @@ export class LeaseKeeper {
     this.stopped = true;
   }
 
+  private deadlineFrom(sentMs: number): number {
+    const { leaseMs, outageMs = 0 } = this.options.clocks;
+    return sentMs + leaseMs + outageMs;
+  }
+
   private async renew(): Promise<void> {
-    const { clock, clocks, renew, logger, onRenewed } = this.options;
+    const { clock, renew, logger, onRenewed } = this.options;
     if (this.stopped) return;
     const sentMs = clock.monotonicMs();
     if (sentMs >= this.deadlineMs) {
@@ -97,7 +107,7 @@ export class LeaseKeeper {
     try {
       const { cancel } = await renew();
       if (this.stopped) return;
-      this.deadlineMs = sentMs + clocks.leaseMs;
+      this.deadlineMs = this.deadlineFrom(sentMs);
       onRenewed?.();
       if (cancel !== null) this.cancel(cancel);
     } catch (error) {

@@ -5,8 +5,8 @@ import type { LeaseKeeper } from './lease-keeper.js';
 
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1_000;
-/** Longer than all pauses within the longest lease. */
-const MAX_ATTEMPTS = 1_000;
+/** More than fit into the longest time that is spent on retries. */
+const MAX_ATTEMPTS = 10_000;
 /** Part of the remaining time that is spent on retries; the rest is for the handover of the run. */
 const RETRY_SHARE = 0.75;
 
@@ -18,7 +18,7 @@ export interface RetryOptions {
 }
 
 /**
- * Retries a write while the store is unavailable, for most of the time that remained of the lease at the first failure.
+ * Retries a write while the store is unavailable, for most of the time until the local deadline at the first failure.
  * A stall then causes a pause, and no model call is repeated.
  */
 export function retryWrites({ keeper, clock, random = Math.random }: RetryOptions): WriteRetry {

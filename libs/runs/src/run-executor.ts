@@ -1,4 +1,4 @@
-import { FencedError, newId } from '@caribou/contracts';
+import { FencedError } from '@caribou/contracts';
 import {
   type LoopHost,
   type LoopOutcome,
@@ -11,6 +11,7 @@ import {
 } from '@caribou/core';
 import { type ThreadHead } from '@caribou/state';
 import type { ActiveRun, Claimed } from './active-run.js';
+import { claimRun } from './claim-run.js';
 import { isStoreAway, releaseForTakeover } from './release-for-takeover.js';
 import { commitInput, commitTurn } from './run-commits.js';
 import { contextOf } from './run-context.js';
@@ -46,7 +47,7 @@ export type Handling =
  * R2 The input is committed once, as the run's first checkpoint; a takeover continues from the last checkpoint's `next`.
  * R3 Commit before publish, except for text of a message that the log knows to be open (EventWriter W3): a takeover drops it.
  * R4 A lost run stops locally: no event, no cancel to executors, no message to NATS.
- * R5 When Redis does not answer, the outcome of a write is unknown: it is repeated until the lease deadline, and takes
+ * R5 When Redis does not answer, the outcome of a write is unknown: it is repeated until the local deadline, and takes
  *    effect once. Then the run is handed over and resumes from its last commit, without counting an attempt.
  * R6 Every other failure ends the run with a status and exactly one terminal event.
  */
@@ -55,9 +56,8 @@ export class RunExecutor {
 
   /** Claims the thread's next run and executes it; never rejects for a failure of the run itself. */
   async handle(thread: ThreadKey, onRenewed: () => void): Promise<Handling> {
-    const { store, clock, metrics } = this.ports;
-    const sentMs = clock.monotonicMs();
-    const claimed = await store.claim(thread, newId());
+    const { metrics } = this.ports;
+    const { claimed, sentMs } = await claimRun(this.ports, thread);
     if (claimed.kind === 'idle') return { kind: 'ack' };
     if (claimed.kind === 'busy') return { kind: 'busy' };
     if (claimed.kind === 'unreadable') {

@@ -25,7 +25,7 @@ import { FinishedExecutions } from '../../../apps/sandbox-manager/src/executions
 import { ManagerLease } from '../../../apps/sandbox-manager/src/machine/manager-lease.js';
 import { SandboxHandlers } from '../../../apps/sandbox-manager/src/rpc/sandbox.handlers.js';
 import { SandboxPool } from '../../../apps/sandbox-manager/src/executions/sandbox-pool.js';
-import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
+import { EVENTS_TTL_MS, LEASE_MS, OUTAGE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
 import { planModel } from '../virtual/model.js';
 import { withCallNames } from '../virtual/network.js';
 import type { SimProcess } from '../virtual/scheduler.js';
@@ -77,7 +77,7 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
         state: head.state,
         step: head.metadata?.step ?? 0,
       }),
-    clocks: { leaseMs: LEASE_MS, renewMs: RENEW_MS, eventWindowMs: 100 },
+    clocks: { leaseMs: LEASE_MS, renewMs: RENEW_MS, outageMs: OUTAGE_MS, eventWindowMs: 100 },
   });
   bus.onCancel(process, (runId) => registry.nudge(runId));
   const wakes = world.wakes.of(process);

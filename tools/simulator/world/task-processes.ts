@@ -20,7 +20,7 @@ import { createBorrowedSandbox } from '../../../apps/subagent-pool/src/borrowed-
 import { HeldTasks } from '../../../apps/subagent-pool/src/held-tasks.js';
 import { createSlottedStore } from '../../../apps/subagent-pool/src/slotted-store.js';
 import { TaskWorker } from '../../../apps/subagent-pool/src/task-worker.js';
-import { EVENTS_TTL_MS, LEASE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
+import { EVENTS_TTL_MS, LEASE_MS, OUTAGE_MS, RENEW_MS, SWEEP_MS } from './clocks.js';
 import { planModel, SUBAGENT } from '../virtual/model.js';
 import { withCallNames } from '../virtual/network.js';
 import type { SimProcess } from '../virtual/scheduler.js';
@@ -170,7 +170,7 @@ function executorOf(
         step: head.metadata?.step ?? 0,
         turnsTaken: claimed.run.llm_call_count,
       }).finally(() => sandbox.release(run)),
-    clocks: { leaseMs: LEASE_MS, renewMs: RENEW_MS, eventWindowMs: 100 },
+    clocks: { leaseMs: LEASE_MS, renewMs: RENEW_MS, outageMs: OUTAGE_MS, eventWindowMs: 100 },
   });
 }
 

@@ -22,6 +22,9 @@ export const ClocksFile = z
   .object({
     lease_ms: ms(10_000).describe("A runner's lease on a thread"),
     renew_ms: ms(3_000).describe('How often a runner renews its lease; at most a third of lease_ms'),
+    outage_ms: integer(60_000, 0, 3_600_000).describe(
+      'How long after its lease a run waits for a Redis that is away or full; then it is left to another runner',
+    ),
     process_lease_ms: ms(3_500).describe(
       'Lease of an agent-runner, subagent-pool or memory-worker itself: after it, others take over what it worked on',
     ),

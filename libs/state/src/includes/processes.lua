@@ -24,6 +24,17 @@ local function has_died(owner)
   return lease_end and tonumber(lease_end) <= now_ms
 end
 
+-- Whether the process that an owner names may still return to what it owns under a lease that has lapsed, which is in ms. When
+-- Redis was away, all leases have lapsed at once: a process that cannot be told to be dead has that long, from the return of its
+-- own lease, to renew the others. What it acquired since lapses later than that.
+local function may_return(owner, lease_ms)
+  local holder = p.process and owner and owner:match('^([^.:]+)%.')
+  local lease_end = holder and redis.call('ZSCORE', p.processes, holder)
+  if not lease_end then return false end
+  if tonumber(lease_end) <= now_ms then return not has_died(owner) end
+  return tonumber(redis.call('HGET', p.processes_since, holder) or 0) + lease_ms > now_ms
+end
+
 -- Takes the lease of the caller's process where it has none, before something is owned under it.
 local function take_process_lease()
   if not p.process or process_lease_end() > now_ms then return end

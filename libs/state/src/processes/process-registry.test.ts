@@ -148,6 +148,84 @@ describe('a run whose lease has not lapsed', () => {
   });
 });
 
+describe('a run whose lease has lapsed', () => {
+  const lapse = (key: ThreadKey) => store.redis.use((client) => client.del(store.redis.keys.thread(key).lease));
+
+  test('stays with a process whose own lease has lapsed until somebody may tell that it is dead', async () => {
+    const [young, former] = [newOwner(), newOwner()];
+    const key = await claimedBy(former);
+    await lapse(key);
+    await move(former, { ends: -LEASE_MS - 1 });
+    await registry().renew(young);
+
+    expect(await kindOf(young, key)).toBe('busy');
+    expect(await kindOf(await aged(), key)).toBe('run');
+  });
+
+  test('stays with a process that has just returned, for the time of a lease', async () => {
+    const [owner, former] = [await aged(), newOwner()];
+    const key = await claimedBy(former);
+    await lapse(key);
+
+    expect(await kindOf(owner, key)).toBe('busy');
+    await move(former, { since: -60_000 });
+    expect(await kindOf(owner, key)).toBe('run');
+  });
+
+  test('is free when its process has left, or when nobody knows of a process', async () => {
+    const former = newOwner();
+    const [left, unknown] = [await claimedBy(former), await claimedBy(undefined)];
+    await Promise.all([lapse(left), lapse(unknown)]);
+    await registry().release(former.processId);
+
+    expect(await kindOf(await aged(), left)).toBe('run');
+    expect(await kindOf(await aged(), unknown)).toBe('run');
+  });
+});
+
+describe('a repeated claim', () => {
+  test('is the same claim: it counts once, under one epoch, and prolongs the lease', async () => {
+    const runs = runsOf(newOwner());
+    const [key, claimId] = [thread(), newId()];
+    await store.admit(key);
+    const first = await runs.claim(key, claimId);
+
+    expect(await runs.claim(key, claimId)).toEqual({ ...first, ranMs: expect.any(Number) });
+    expect(first).toMatchObject({ kind: 'run', run: { attempt: 1 }, exhausted: false });
+    expect(await runs.claim(key, newId())).toEqual({ kind: 'busy' });
+  });
+
+  test('that comes late does not take the run from its owner', async () => {
+    const runs = runsOf(newOwner());
+    const [key, claimId] = [thread(), newId()];
+    await store.admit(key);
+    const claimed = await runs.claim(key, claimId);
+    if (claimed.kind !== 'run') throw new Error('not claimed');
+    await runs.append(claimed.lease, [{ kind: 'custom', data: 1 }], { after: 0, openMessageId: 'm1' });
+
+    await runs.claim(key, claimId);
+
+    await runs.append(claimed.lease, [{ kind: 'custom', data: 2 }], { after: 1 });
+    await runs.handOver(claimed.lease);
+    expect(await runs.claim(key, newId())).toMatchObject({ run: { attempt: 2, dropped_message_ids: ['m1'] } });
+  });
+});
+
+test('the slot of a task stays with a pool that has just returned, when all leases have lapsed', async () => {
+  const tasks = new TaskSlotsFixture(store);
+  const slotsOf = (process: ProcessOwner) =>
+    redisTaskSlots({ tasks: tasks.tasks, parents: store.redis, leaseMs: 60_000, process });
+  const [owner, former] = [await aged('runs', tasks.tasks), newOwner()];
+  const task = await tasks.addPending('alice');
+  await tasks.take(slotsOf(former));
+  const { slots } = tasks.tasks.keys;
+  await tasks.tasks.use((client) => client.zincrby(slots, -60_001, `${task.userId}/${task.threadId}`));
+
+  expect(await slotsOf(owner).acquire(WIDE_LIMITS)).toBeNull();
+  await move(former, { since: -60_000 }, tasks.tasks);
+  expect(await slotsOf(owner).acquire(WIDE_LIMITS)).toMatchObject(task);
+});
+
 test('the slot of a task is given to another pool once the process of its holder is dead', async () => {
   const tasks = new TaskSlotsFixture(store);
   const slotsOf = (process: ProcessOwner) =>

@@ -2,6 +2,7 @@
 --[[ Claims a thread for an owner: its current run, else the head of its inbox. A queued run never carries a cancel flag
   (cancel.lua and admit.lua end it at once), so the head is to be run.
   KEYS, ARGV  thread.lua; parameters owner, lease_ms, before_first (feed.lua), those of processes.lua
+  A claim may be repeated by its owner when its outcome is unknown: it counts once.
   Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key}
          {'run', epoch, run record, head as load.lua returns it, attempts since the last commit, ms since the first claim,
           kwargs or nil when the record holds them} ]]
@@ -13,12 +14,14 @@
 -- @include ../includes/events.lua
 local damage = damaged_thread()
 if damage then return { 'damaged', damage } end
-local left_ms = redis.call('PTTL', lease_key)
-if left_ms > 0 and not has_died(redis.call('GET', lease_key)) then
+local left_ms, last_owner = redis.call('PTTL', lease_key), redis.call('GET', owner_key)
+local is_repeated = last_owner and last_owner:match('^[^:]*') == p.owner
+if left_ms > 0 and not is_repeated and not has_died(redis.call('GET', lease_key)) then
   -- More than a whole lease is left when the clock went back: a dead owner would block the thread for that much longer.
   if left_ms > p.lease_ms then redis.call('PEXPIRE', lease_key, p.lease_ms) end
   return { 'busy' }
 end
+if left_ms <= 0 and not is_repeated and may_return(last_owner, p.lease_ms) then return { 'busy' } end
 
 local record, run = read_hash(record_key), nil
 local passed = 0
@@ -38,6 +41,15 @@ if not run then
   return { 'idle' }
 end
 
+local function reply(epoch)
+  return { 'run', epoch, redis.call('HGETALL', run_key(run.run_id)), load_head(record), run.tries,
+    now_ms - run.started, redis.call('GET', kwargs_key(run.run_id)) }
+end
+if is_repeated and run.run_id == record.current then
+  redis.call('SET', lease_key, last_owner, 'PX', p.lease_ms)
+  return reply(record.epoch)
+end
+
 local epoch = string.format('%.0f', math.max((record.epoch or 0) + 1, now_ms))
 local fields = {}
 if not run.started then
@@ -49,17 +61,16 @@ if not run.started then
   if replaces then redis.call('HSET', run_key(run.run_id), 'replaces', replaces) end
   if record.head ~= '' then redis.call('HINCRBY', bases_key, record.head, 1) end
 end
-local tries = (tonumber(run.tries) or 0) + 1
+run.tries = (tonumber(run.tries) or 0) + 1
 if run.open ~= '' then
   run.dropped = run.dropped == '' and run.open or run.dropped .. ',' .. run.open
 end
 -- The owner before may have published events that it did not store.
 if tonumber(run.seq) > 0 then skip_numbers(run, run.seq + MAX_AHEAD) end
 redis.call('HSET', run_key(run.run_id), 'status', 'running', 'seq', run.seq, 'bytes', run.bytes, 'updated_at', now_iso,
-  'attempt', (tonumber(run.attempt) or 0) + 1, 'tries', tries, 'dropped', run.dropped, 'open', '', unpack(fields))
+  'attempt', (tonumber(run.attempt) or 0) + 1, 'tries', run.tries, 'dropped', run.dropped, 'open', '', unpack(fields))
 redis.call('HSET', record_key, 'current', run.run_id, 'epoch', epoch, 'status', 'busy')
 take_process_lease()
 redis.call('SET', owner_key, p.owner .. ':' .. epoch)
 redis.call('SET', lease_key, p.owner .. ':' .. epoch, 'PX', p.lease_ms)
-return { 'run', epoch, redis.call('HGETALL', run_key(run.run_id)), load_head(record), tries,
-  now_ms - run.started, redis.call('GET', kwargs_key(run.run_id)) }
+return reply(epoch)

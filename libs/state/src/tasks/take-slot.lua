@@ -11,6 +11,10 @@ local p = cjson.decode(ARGV[6])
 -- @include ../includes/processes.lua
 local PAGE = 200
 local function user_of(member) return member:match('^[^/]*') end
+local function is_held(lease_end, owner)
+  if lease_end > now_ms then return not has_died(owner) end
+  return may_return(owner, lease_ms)
+end
 
 -- Slots of tasks that ended are free; those without a lease, and those of dead processes, are of tasks whose pool died.
 local held, orphans, running, total = {}, {}, {}, 0
@@ -20,7 +24,7 @@ for index = 1, #slots, 2 do
   if not redis.call('ZSCORE', KEYS[1], member) then
     redis.call('ZREM', KEYS[2], member)
     redis.call('HDEL', KEYS[3], member)
-  elseif tonumber(slots[index + 1]) > now_ms and not has_died(redis.call('HGET', KEYS[3], member)) then
+  elseif is_held(tonumber(slots[index + 1]), redis.call('HGET', KEYS[3], member)) then
     held[member] = true
     -- More than a whole lease is left when the clock went back: a dead pool would block the slot for that much longer.
     if tonumber(slots[index + 1]) > now_ms + lease_ms then redis.call('ZADD', KEYS[2], now_ms + lease_ms, member) end
