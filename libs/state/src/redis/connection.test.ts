@@ -1,9 +1,36 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { BugError, type RedisSecurity, UnavailableError } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
 import { freePort, makeCertificates, startRedis, type TestServer, waitFor } from '@caribou/testing';
 import { checkRedis, requireDurableRedis } from './check-redis.js';
 import { createRedis } from './connection.js';
 import { loadScript } from './scripts.js';
+
+/** Speaks as a Redis that answers `questions` times that it will load its data for another hour, and then has loaded it. */
+async function startLoadingRedis(questions: number) {
+  let left = questions;
+  const answerTo = (command: string): string => {
+    if (!/info/i.test(command)) return '+OK\r\n';
+    left -= 1;
+    const info = left >= 0 ? 'loading:1\r\nloading_eta_seconds:3600\r\n' : 'loading:0\r\n';
+    return `$${info.length}\r\n${info}\r\n`;
+  };
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.setEncoding('utf8');
+    socket.on('data', (text: string) => {
+      for (const command of text.split(/\*\d+\r\n/).slice(1)) socket.write(answerTo(command));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = (): void => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  };
+  return { close, url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
 
 describe(createRedis, () => {
   let server: TestServer;
@@ -26,6 +53,16 @@ describe(createRedis, () => {
     await waitFor(() => redis.ping().then(() => true), { what: 'the connection' });
     await redis.close();
     await expect(redis.ping()).rejects.toThrow(UnavailableError);
+  });
+
+  test('a Redis that loads its data is used once it has, whatever time it has estimated', async () => {
+    const { close, url } = await startLoadingRedis(3);
+    const redis = createRedis({ url });
+
+    await redis.ping();
+
+    await redis.close();
+    close();
   });
 
   test('a paused Redis makes commands unavailable in bounded time', async () => {

@@ -24,6 +24,8 @@ export interface RedisOptions extends RedisSecurity {
 /** `noEffect`: the command certainly changed nothing. */
 const NOT_SENT = { dependency: 'redis', noEffect: true };
 const FIRST_RECONNECT_MS = 20;
+/** Pause between two questions whether a Redis that was restarted has loaded its data; its own estimate may be far too long. */
+const LOADING_CHECK_MS = 100;
 /** Under load the commands of a millisecond share a write. A single turn makes fewer than ten. */
 const WRITES_PER_SECOND = 1_000;
 
@@ -49,6 +51,7 @@ class SocketLink implements RedisLink {
       commandTimeout: this.timeoutMs,
       connectTimeout: this.timeoutMs,
       enableOfflineQueue: false,
+      maxLoadingRetryTime: LOADING_CHECK_MS,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       noDelay: true,
