@@ -4,7 +4,7 @@ import { type SandboxDriverKind, omitUndefined } from '@caribou/contracts';
 import type { Pids } from './cpu-time.js';
 import { openProcessGroup, type ProcessGroup } from './process-group.js';
 import { type ProcessPlan, readyMessage, type RunningProcess } from './processes.js';
-import { dist, startModel, startNats, startRedis } from './servers.js';
+import { dist, type RestartableServer, startModel, startNats, startRedis } from './servers.js';
 
 const SERVICES = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'] as const;
 export type Service = (typeof SERVICES)[number];
@@ -43,6 +43,8 @@ export interface Fleet {
   /** Redis and NATS. */
   readonly servers: Pids;
   readonly floor: Pids;
+  readonly redis: RestartableServer;
+  readonly nats: RestartableServer;
   /** The first process of a service. */
   process(service: Service): RunningProcess;
   /** Starts another process of a service. */
@@ -113,6 +115,8 @@ async function startAll(group: ProcessGroup, options: FleetOptions): Promise<Omi
     homeDir,
     services: pidsOf(services),
     servers: pidsOf([redis, nats]),
+    redis,
+    nats,
     floor: pidsOf([floor]),
     process: (service) => {
       const found = services.find(({ name }) => name === service);

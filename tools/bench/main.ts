@@ -8,6 +8,7 @@ import { idleThreads } from './parts/idle-threads.js';
 import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject } from './load.js';
 import { measureGrowingThread, valuesOf } from './parts/long-thread.js';
 import { memoryReadings } from './parts/memory-readings.js';
+import { outage } from './parts/outage-part.js';
 import { promptMemoryCost } from './parts/prompt-memory.js';
 import {
   type Budget,
@@ -192,6 +193,7 @@ const parts: Readonly<Record<string, Part>> = {
   sandbox,
   tasks,
   takeover,
+  outage,
   idle,
   peer,
 };

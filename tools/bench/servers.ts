@@ -1,17 +1,44 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { ProcessGroup } from './process-group.js';
-import { freePort, listensOn, type RunningProcess } from './processes.js';
+import { freePort, listensOn, type ProcessPlan, type RunningProcess } from './processes.js';
 
 /** The folder of the built product. */
 export const dist = resolve(__dirname, '../..');
 
+/** A server that can be paused, killed and started again on its port and its data. */
+export interface RestartableServer extends RunningProcess {
+  /** SIGSTOP, and SIGCONT. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+  /** Starts it again after `kill` or `stop`. */
+  readonly startAgain: () => Promise<void>;
+}
+
+async function startRestartable(group: ProcessGroup, plan: Omit<ProcessPlan, 'logFile'>): Promise<RestartableServer> {
+  let current = await group.start(plan);
+  const { name, port, ask, retainedBytes } = current;
+  return {
+    ...{ name, port, ask, retainedBytes },
+    get pid() {
+      return current.pid;
+    },
+    kill: () => current.kill(),
+    stop: () => current.stop(),
+    pause: () => void process.kill(current.pid, 'SIGSTOP'),
+    resume: () => void process.kill(current.pid, 'SIGCONT'),
+    startAgain: async () => {
+      current = await group.start(plan);
+    },
+  };
+}
+
 /** Rewrites are off, so that the size of the file is the number of bytes written. */
-export async function startRedis({ folder, start }: ProcessGroup): Promise<RunningProcess> {
+export async function startRedis(group: ProcessGroup): Promise<RestartableServer> {
   const port = await freePort();
-  const dir = join(folder, 'redis');
+  const dir = join(group.folder, 'redis');
   await mkdir(dir);
-  return start({
+  return startRestartable(group, {
     name: 'redis',
     command: [
       'redis-server',
@@ -22,10 +49,8 @@ export async function startRedis({ folder, start }: ProcessGroup): Promise<Runni
   });
 }
 
-export async function startNats({
-  folder,
-  start,
-}: ProcessGroup): Promise<RunningProcess & { readonly monitorUrl: string }> {
+export async function startNats(group: ProcessGroup): Promise<RestartableServer & { readonly monitorUrl: string }> {
+  const { folder } = group;
   const [port, monitorPort] = [await freePort(), await freePort()];
   const file = join(folder, 'nats.conf');
   const store = JSON.stringify(join(folder, 'nats'));
@@ -36,8 +61,12 @@ export async function startNats({
     `jetstream { store_dir: ${store} }`,
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
-  const nats = await start({ name: 'nats', command: ['nats-server', '-c', file], untilReady: listensOn(port) });
-  return { ...nats, monitorUrl: `http://127.0.0.1:${monitorPort}` };
+  const nats = await startRestartable(group, {
+    name: 'nats',
+    command: ['nats-server', '-c', file],
+    untilReady: listensOn(port),
+  });
+  return Object.assign(nats, { monitorUrl: `http://127.0.0.1:${monitorPort}` });
 }
 
 /** Starts the scripted model. */
