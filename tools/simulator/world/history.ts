@@ -17,6 +17,8 @@ export class History {
   readonly rolledBack = new Set<string>();
   private readonly firstClaims = new Map<string, string[]>();
   private readonly epochs = new Map<string, number>();
+  /** The id of the newest claim of each thread. */
+  private readonly claimIds = new Map<string, unknown>();
   private readonly live = new Map<string, RunEvent>();
   takeovers = 0;
   /** The longest wait of a dead runner's runs for another one, while one existed. */
@@ -49,7 +51,7 @@ export class History {
     }
     this.recordTaskChange(done, reply);
     if (operation === 'runs.claim' && outcome === 'run')
-      this.recordClaimed(process, String(field(args[0], 'threadId')), rest);
+      this.recordClaimed(process, String(field(args[0], 'threadId')), args[1], rest);
     if (OWNED.has(operation) && outcome === 'ok') this.recordWritten(operation, args[0] as RunLease);
   };
 
@@ -102,7 +104,12 @@ export class History {
     for (const pair of pairs as readonly (readonly unknown[])[]) this.ended.add(String(pair[0]));
   }
 
-  private recordClaimed(process: SimProcess, threadId: string, [epoch, flat]: readonly unknown[]): void {
+  /** A claim that is executed again under its id is the same claim, and has its epoch. */
+  private recordClaimed(process: SimProcess, threadId: string, claimId: unknown, reply: readonly unknown[]): void {
+    const [epoch, flat] = reply;
+    const before = this.epochs.get(threadId) ?? 0;
+    if (Number(epoch) === before && claimId === this.claimIds.get(threadId)) return;
+    this.claimIds.set(threadId, claimId);
     const record = flat as readonly string[];
     const runId = record[record.indexOf('run_id') + 1] ?? '';
     const claims = this.firstClaims.get(threadId) ?? [];
@@ -110,7 +117,6 @@ export class History {
     else claims.push(runId);
     this.owners.set(runId, process);
     this.firstClaims.set(threadId, claims);
-    const before = this.epochs.get(threadId) ?? 0;
     if (Number(epoch) <= before) this.violations.push(`thread ${threadId}: epoch ${String(epoch)} after ${before}`);
     this.epochs.set(threadId, Number(epoch));
   }
