@@ -8,7 +8,7 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { CommitRequest, ThreadHead } from '../ports/run-store.js';
-import { fieldsOf, HeadLog, logOf, type LogPlan, planLog } from './head-log.js';
+import { fieldsOf, HeadLog, type LogCounters, logOf, type LogPlan, planLog } from './head-log.js';
 import type { Sweep } from './log-sweep.js';
 import { entryCounts, type LogEntry } from '../events/log-entries.js';
 import { compressTexts, type StoredText } from '../redis/stored-text.js';
@@ -36,8 +36,8 @@ export interface CheckpointCall {
   readonly plan: LogPlan;
   /** Bytes of each field that holds the new state. */
   readonly sizes: ReadonlyMap<string, number>;
-  /** Unshown fields after the last sweep, for the next head. */
-  readonly swept: number;
+  /** The counters of the log after the write. */
+  readonly counters: LogCounters;
 }
 
 /** @param compact whether messages may be compressed (`StoreOptions.compact`) */
@@ -68,7 +68,12 @@ export async function checkpointCall(
   return {
     plan,
     sizes,
-    swept: sweep?.left ?? counters.swept,
+    counters: {
+      nextEntry: counters.nextEntry + messages.length,
+      nextValue: counters.nextValue + values.length,
+      fields: counters.fields + messages.length + values.length - (sweep?.free.length ?? 0),
+      swept: sweep?.left ?? counters.swept,
+    },
     params: commitParams(draft, plan, sweep),
     bytes: [...head, ...messages, ...values].reduce((sum, text) => sum + Buffer.byteLength(text), 0),
     texts: [...head, ...(compact ? await compressTexts(messages) : messages), ...values],
@@ -119,28 +124,16 @@ const findClearedChannels = (before: ThreadState, after: ThreadState): ChannelNa
 export interface Minted {
   readonly checkpointId: string;
   readonly createdAt: string;
-  /** Fields of the log after the write. */
-  readonly fields: number;
 }
 
 /** The head after the write. */
 export function toWrittenHead(draft: CheckpointDraft, call: CheckpointCall, minted: Minted): ThreadHead {
-  const { counters } = logOf(draft.head);
-  const next = {
-    nextEntry: counters.nextEntry + call.plan.messages.length,
-    nextValue: counters.nextValue + call.plan.values.length,
-    fields: minted.fields,
-    swept: call.swept,
-  };
-  const log = new HeadLog(call.plan.entries, call.plan.channels, next, call.sizes);
+  const log = new HeadLog(call.plan.entries, call.plan.channels, call.counters, call.sizes);
   return { checkpointId: minted.checkpointId, metadata: draft.metadata, next: draft.next, state: draft.state, log };
 }
 
 /** The `checkpoint` event as the script wrote it. */
-export const checkpointEvent = (
-  draft: CheckpointDraft,
-  minted: Pick<Minted, 'checkpointId' | 'createdAt'>,
-): RunEventOf<'checkpoint'> => ({
+export const checkpointEvent = (draft: CheckpointDraft, minted: Minted): RunEventOf<'checkpoint'> => ({
   kind: 'checkpoint',
   checkpoint_id: minted.checkpointId,
   parent_id: draft.from.checkpointId,

@@ -4,7 +4,7 @@
               is built on, '' for none), max_state_bytes (0: no limit),
               added_bytes (size of the texts, before any was compressed)
               texts: checkpoint JSON, checkpoint event JSON (not published), messages, channel values
-  Reply  {'ok', checkpoint id, its time, log fields}
+  Reply  {'ok', checkpoint id, its time}
          {'large'}, {'stale'}, {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/idle.lua
 -- @include ../includes/clock.lua
@@ -24,6 +24,5 @@ end
 local id, minted = mint_checkpoint(record)
 local text = take()
 take()
-write_checkpoint(record, p.commit, { id, minted, text })
-list_thread(record)
-return { 'ok', id, now_iso, redis.call('HLEN', log_key) }
+touch(record, unpack(write_checkpoint(record, p.commit, { id, minted, text })))
+return { 'ok', id, now_iso }

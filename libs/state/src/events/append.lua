@@ -39,5 +39,5 @@ if dropped ~= '' then
   changed[#changed + 1] = before and before ~= '' and before .. ',' .. dropped or dropped
 end
 if not lease then redis.call('SET', lease_key, mine, 'PX', lease_ms) end
-save_log(run, unpack(changed))
+save_log(run, changed)
 return { 'ok', first }

@@ -48,12 +48,11 @@ local function has_event_log(checkpoint)
 end
 
 -- Removes checkpoints older than the last p.kept_checkpoints: not the base of a run, not those of a run whose event log
--- still exists. `pruned` is how far earlier calls came.
+-- still exists. `pruned` in the thread's record, which the caller writes, is how far earlier calls came.
 local function prune(record)
   local surplus = redis.call('ZCARD', order_key) - p.kept_checkpoints
   if surplus <= 0 then return end
-  local before = record.pruned
-  local from = before == '' and '-' or '(' .. before
+  local from = record.pruned == '' and '-' or '(' .. record.pruned
   for _, id in ipairs(redis.call('ZRANGEBYLEX', order_key, from, '+', 'LIMIT', 0, MAX_PRUNED)) do
     if redis.call('ZRANK', order_key, id) >= surplus then break end
     if redis.call('HEXISTS', bases_key, id) == 0 then
@@ -64,7 +63,6 @@ local function prune(record)
     end
     record.pruned = id
   end
-  if record.pruned ~= before then redis.call('HSET', record_key, 'pruned', record.pruned) end
 end
 
 -- Writes the log's new entries; returns the changed fields of the thread record.
@@ -90,20 +88,23 @@ local function write_entries(c)
   return fields
 end
 
--- Writes the generated checkpoint, whose JSON is `text`, as the head; for `run`, or for a client.
+-- Writes the generated checkpoint, whose JSON is `text`, as the head; for `run`, or for a client. Returns the changed fields
+-- of the thread's record, which the caller writes with its own, as { field, value, … }.
 local function write_checkpoint(record, c, written, run)
   local id, minted, text = unpack(written)
   add_rows(c, run)
   local fields = write_entries(c)
   redis.call('HSET', checkpoints_key, id, stamped('id', id, text))
   redis.call('ZADD', order_key, 0, id)
-  redis.call('HSET', record_key, 'head', id, 'minted', string.format('%.0f', minted),
-    'updated_at', now_iso, unpack(fields))
   if c.channels then show_values(record, c.channels) end
   if c.free then
     for _, field in ipairs(c.free) do redis.call('HDEL', log_key, field) end
-    redis.call('HSET', record_key, 'swept', c.swept)
+    append_to(fields, 'swept', c.swept)
   end
   record.head = id
+  local pruned = record.pruned
   prune(record)
+  if record.pruned ~= pruned then append_to(fields, 'pruned', record.pruned) end
+  append_to(fields, 'head', id, 'minted', text_of(minted))
+  return fields
 end

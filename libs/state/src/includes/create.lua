@@ -4,11 +4,14 @@ local function has_all_threads()
   return p.max_threads > 0 and redis.call('ZCARD', threads_key) >= p.max_threads
 end
 
--- Unset texts are '', counters begin at 1; `minted`: time in µs of the newest checkpoint id.
-local function create_thread(metadata, temporary)
-  redis.call('HSET', record_key, 'created_at', now_iso, 'updated_at', now_iso, 'metadata', metadata,
-    'status', 'idle', 'settled', 'idle', 'head', '', 'current', '', 'next_entry', 1, 'next_value', 1,
-    'minted', 0, 'pruned', '', 'swept', 0, 'temporary', temporary and '1' or '')
+-- Returns the record. Unset texts are '', counters begin at 1; `minted`: time in µs of the newest checkpoint id.
+local function create_thread(metadata, temporary, status)
+  local fields = { 'created_at', now_iso, 'updated_at', now_iso, 'metadata', metadata,
+    'status', status, 'settled', 'idle', 'head', '', 'current', '', 'next_entry', '1', 'next_value', '1',
+    'minted', '0', 'pruned', '', 'swept', '0', 'temporary', temporary and '1' or '' }
+  redis.call('HSET', record_key, unpack(fields))
   if not temporary then redis.call('ZADD', threads_key, now_ms, thread_id) end
-  return read_hash(record_key)
+  local record = {}
+  set_in(record, fields)
+  return record
 end

@@ -34,13 +34,12 @@ local function add_parts(list, metadata)
   end
 end
 
--- Sorts the fields of a hash: the names of those that are not read, {field, text, …} of the others, and whether the hash is a
--- table that becomes compact when it is written again with these.
-local function sort_fields(key, splits)
+-- Sorts the fields of a record: the names of those that are not read, {field, text, …} of the others, and whether the hash is
+-- a table that becomes compact when it is written again with these.
+local function sort_fields(run, splits)
   local removed, remaining, was_long, is_long = {}, {}, false, false
-  local flat = redis.call('HGETALL', key)
-  for index = 1, #flat, 2 do
-    local field, text = flat[index], flat[index + 1]
+  for field, value in pairs(run) do
+    local text = text_of(value)
     local long = #field > MAX_COMPACT or #text > MAX_COMPACT
     was_long = was_long or long
     if not is_read_after_end(field, text) then
@@ -48,8 +47,7 @@ local function sort_fields(key, splits)
     elseif splits and field == 'metadata' and long and #text <= MAX_SPLIT then
       add_parts(remaining, text)
     else
-      remaining[#remaining + 1] = field
-      remaining[#remaining + 1] = text
+      append_to(remaining, field, text)
       is_long = is_long or long
     end
   end
@@ -58,25 +56,35 @@ end
 
 -- Sets the deadline of the kwargs, p.events_ttl_ms: the input is a part of the thread by now. It counts as stored until the
 -- run is deleted, like its messages. A record that an earlier version admitted may hold the kwargs itself.
-local function expire_kwargs(run_id)
-  local inside = redis.call('HGET', run_key(run_id), 'kwargs')
-  if inside and redis.call('EXISTS', kwargs_key(run_id)) == 0 then redis.call('SET', kwargs_key(run_id), inside) end
-  redis.call('PEXPIRE', kwargs_key(run_id), p.events_ttl_ms)
+local function expire_kwargs(run)
+  local key = kwargs_key(run.run_id)
+  if run.kwargs and redis.call('EXISTS', key) == 0 then redis.call('SET', key, run.kwargs) end
+  redis.call('PEXPIRE', key, p.events_ttl_ms)
 end
 
--- Writes the last values into the record of a run and removes what is not read after its end. Of the idempotency key, which
--- is long, only the last part remains. The metadata of tasks, whose threads are temporary, are read by runners of an earlier
--- version and stay whole.
-local function close_record(record, run, ...)
-  local key = run_key(run.run_id)
-  redis.call('HSET', key, 'seq', run.seq, 'updated_at', now_iso, ...)
-  expire_kwargs(run.run_id)
-  if run.idempotency then redis.call('HSET', key, 'idempotency_digest', run.idempotency:match('[^:]+$')) end
-  local removed, remaining, becomes_compact = sort_fields(key, record.temporary ~= '1')
+-- The fields of a list { field, value, … } that are read.
+local function read_of(list)
+  local read = {}
+  for index = 1, #list, 2 do
+    if is_read_after_end(list[index], text_of(list[index + 1])) then append_to(read, list[index], list[index + 1]) end
+  end
+  return read
+end
+
+-- Writes the last values, { field, value, … }, into the record of a run and removes what is not read after its end. `run` is
+-- all of the record. Of the idempotency key, which is long, only the last part remains. The metadata of tasks, whose threads
+-- are temporary, are read by runners of an earlier version and stay whole.
+local function close_record(record, run, changed)
+  expire_kwargs(run)
+  append_to(changed, 'seq', run.seq, 'updated_at', now_iso)
+  if run.idempotency then append_to(changed, 'idempotency_digest', run.idempotency:match('[^:]+$')) end
+  set_in(run, changed)
+  local key, removed, remaining, becomes_compact = run_key(run.run_id), sort_fields(run, record.temporary ~= '1')
   if becomes_compact then
     redis.call('DEL', key)
     redis.call('HSET', key, unpack(remaining))
-  elseif #removed > 0 then
-    redis.call('HDEL', key, unpack(removed))
+  else
+    redis.call('HSET', key, unpack(read_of(changed)))
+    if #removed > 0 then redis.call('HDEL', key, unpack(removed)) end
   end
 end

@@ -49,7 +49,7 @@ local function end_queued(record, run, action)
   else
     -- It wrote nothing that could be regenerated from the checkpoint that it named.
     release_base(record, run.fork_checkpoint_id)
-    close_record(record, run, 'status', 'interrupted', 'cancel', action, 'fork_checkpoint_id', '')
+    close_record(record, run, { 'status', 'interrupted', 'cancel', action, 'fork_checkpoint_id', '' })
   end
   return { run.run_id, run.seq }
 end
@@ -57,7 +57,7 @@ end
 -- A rollback may replace an interrupt, as it does more; no request revokes a rollback.
 local function set_cancel(run, action)
   if run.cancel == 'rollback' or run.cancel == action then return end
-  run.cancel = action
+  run.cancel, run.updated_at = action, now_iso
   redis.call('HSET', run_key(run.run_id), 'cancel', action, 'updated_at', now_iso)
 end
 
@@ -79,11 +79,12 @@ local function expire_thread()
   end
 end
 
--- Sets the thread's status after a run left: pending while another run waits, else the outcome of the run.
-local function settle(record, settled, current)
+-- Sets the thread's status after a run left: pending while another run waits, else the outcome of the run. `others`, which
+-- may be absent: other changed fields of the thread's record.
+local function settle(record, settled, current, others)
   local more = current ~= '' or redis.call('LLEN', inbox_key) > 0
   if not more then redis.call('ZREM', pending_key, pending_member) end
-  touch(record, 'current', current, 'settled', settled, 'status', more and 'busy' or settled)
+  touch(record, 'current', current, 'settled', settled, 'status', more and 'busy' or settled, unpack(others or {}))
   if record.temporary == '1' and not more then expire_thread() end
   return more
 end

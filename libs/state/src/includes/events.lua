@@ -30,16 +30,16 @@ local function mark_border(run)
   run.border_bytes = run.bytes
 end
 
--- Writes the counters, with other fields of the run's record. Above p.max_log_bytes the events before the newest such
--- position are removed.
-local function save_log(run, ...)
+-- Writes the counters, with other fields of the run's record: { field, value, … }. Above p.max_log_bytes the events before
+-- the newest such position are removed.
+local function save_log(run, others)
   if tonumber(run.bytes) > p.max_log_bytes and tonumber(run.border_bytes) > 0 then
     redis.call('XTRIM', events_key(run.run_id), 'MINID', string.format('%.0f-0', run.border))
     run.bytes = run.bytes - run.border_bytes
     run.border_bytes = 0
   end
   redis.call('HSET', run_key(run.run_id), 'seq', run.seq, 'bytes', run.bytes,
-    'border', run.border, 'border_bytes', run.border_bytes, ...)
+    'border', run.border, 'border_bytes', run.border_bytes, unpack(others))
 end
 
 -- How many events entries hold that have these numbers of events.

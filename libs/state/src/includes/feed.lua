@@ -49,16 +49,12 @@ local function add_row(id, entry, run_id)
 end
 
 -- Adds the rows of a checkpoint (`c` as in checkpoint.lua): c.shown has {index among its new messages, id} of each that
--- users see. `run` is absent for the write of a client.
+-- users see. `run` is absent for the write of a client; its `lowest_row` is set here and written by the caller.
 local function add_rows(c, run)
   if run and run.replaces and c.channels then hide_replaced(run) end
-  local lowest = run and tonumber(run.lowest_row)
   for _, shown in ipairs(c.shown) do
     local number = add_row(shown[2], c.next_entry + shown[1], run and run.run_id)
-    if run and (not lowest or number < lowest) then
-      lowest = number
-      redis.call('HSET', run_key(run.run_id), 'lowest_row', lowest)
-    end
+    if run then run.lowest_row = math.min(tonumber(run.lowest_row) or number, number) end
   end
 end
 

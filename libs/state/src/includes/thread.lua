@@ -63,16 +63,30 @@ local function read_hash(key)
   return hash
 end
 
--- Reads the record of a run without its large fields; nil when it does not exist. Records of earlier versions hold kwargs.
-local function read_run(run_id)
-  local names = {}
-  for _, field in ipairs(redis.call('HKEYS', run_key(run_id))) do
-    if field ~= 'kwargs' and field ~= 'metadata' then names[#names + 1] = field end
+-- Reads the record of a run; nil when it does not exist. Records of earlier versions hold the kwargs, too.
+local function read_run(run_id) return read_hash(run_key(run_id)) end
+
+-- The value as Redis stores it.
+local function text_of(value) return type(value) == 'number' and string.format('%.0f', value) or value end
+
+-- A table as a list: { field, text, field, text, … }.
+local function flat_of(hash)
+  local list = {}
+  for field, value in pairs(hash) do
+    list[#list + 1] = field
+    list[#list + 1] = text_of(value)
   end
-  if #names == 0 then return nil end
-  local texts, run = redis.call('HMGET', run_key(run_id), unpack(names)), {}
-  for index, name in ipairs(names) do run[name] = texts[index] end
-  return run
+  return list
+end
+
+-- Appends values to a list.
+local function append_to(list, ...)
+  for _, value in ipairs({ ... }) do list[#list + 1] = value end
+end
+
+-- Sets the fields of a list { field, value, field, value, … } in a table.
+local function set_in(hash, list)
+  for index = 1, #list, 2 do hash[list[index]] = text_of(list[index + 1]) end
 end
 
 -- Reads the run's record, and its kwargs; false when the record holds them.

@@ -6,15 +6,6 @@ local MAX_MODELS = 50
 
 local function plus(before, amount) return string.format('%.0f', (tonumber(before or 0) or 0) + amount) end
 
-local function flat(hash)
-  local list = {}
-  for field, value in pairs(hash) do
-    list[#list + 1] = field
-    list[#list + 1] = value
-  end
-  return list
-end
-
 -- Reads the totals that a use may change.
 local function read_totals(spent)
   local fields, known = { 'input', 'output', 'runs', 'models', 't:other', 'r:other' }, {}
@@ -61,9 +52,9 @@ local function count_usage(run)
     count_run('counted', 'runs')
     add('input', spent.input)
     add('output', spent.output)
-    redis.call('HSET', usage_key, unpack(flat(totals)))
+    redis.call('HSET', usage_key, unpack(flat_of(totals)))
   end
   mine.input_tokens, mine.output_tokens = plus(run.input_tokens, spent.input), plus(run.output_tokens, spent.output)
   mine.calls = plus(run.calls, spent.turns)
-  return flat(mine)
+  return flat_of(mine)
 end

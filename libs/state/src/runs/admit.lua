@@ -111,19 +111,15 @@ if clears then
 end
 redis.call('INCRBY', stored_key, bytes)
 redis.call('SET', kwargs_key(p.run), kwargs)
-record = record or create_thread(thread_metadata, p.temporary)
+if record then touch(record, 'status', 'busy') else record = create_thread(thread_metadata, p.temporary, 'busy') end
 -- A field that is absent is read as '' or 0, but scripts of an earlier version need those that are '' here.
 local fields = { 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user, 'assistant_id', p.assistant,
-  'status', 'pending', 'metadata', metadata, 'stored', bytes, 'multitask_strategy', p.strategy, 'created_at', now_iso,
+  'status', 'pending', 'metadata', metadata, 'stored', text_of(bytes), 'multitask_strategy', p.strategy, 'created_at', now_iso,
   'updated_at', now_iso, 'fork_checkpoint_id', fork, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
-  'admitted_head', record.head, 'seq', 0, 'bytes', 0, 'border', 0, 'border_bytes', 0 }
-local function set_field(name, text)
-  fields[#fields + 1] = name
-  fields[#fields + 1] = text
-end
-if p.traceparent ~= '' then set_field('traceparent', p.traceparent) end
-if fork ~= '' then set_field('regenerates', p.regenerates) end
-if idempotency_key then set_field('idempotency', idempotency_key) end
+  'admitted_head', record.head, 'seq', '0', 'bytes', '0', 'border', '0', 'border_bytes', '0' }
+if p.traceparent ~= '' then append_to(fields, 'traceparent', p.traceparent) end
+if fork ~= '' then append_to(fields, 'regenerates', p.regenerates) end
+if idempotency_key then append_to(fields, 'idempotency', idempotency_key) end
 redis.call('HSET', run_key(p.run), unpack(fields))
 redis.call('ZADD', runs_key, string.format('%.0f', now_us), p.run)
 redis.call('RPUSH', inbox_key, p.run)
@@ -131,5 +127,4 @@ redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
 if idempotency_key then redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run })) end
-touch(record, 'status', 'busy')
-return { 'ok', redis.call('HGETALL', run_key(p.run)), cancelled, ended, to_come, others + 1 }
+return { 'ok', fields, cancelled, ended, to_come, others + 1 }

@@ -14,18 +14,12 @@ if not record or not run or run.thread_id ~= thread_id then return { 'no_run' } 
 
 if record.current == p.run then
   set_cancel(run, p.action)
-  return { 'ok', redis.call('HGETALL', run_key(p.run)), 1, {} }
+  return { 'ok', flat_of(run), 1, {} }
 end
-if run.status ~= 'pending' then return { 'ok', redis.call('HGETALL', run_key(p.run)), 0, {} } end
+if run.status ~= 'pending' then return { 'ok', flat_of(run), 0, {} } end
 
-run.metadata = redis.call('HGET', run_key(p.run), 'metadata')
 local ended = end_queued(record, run, p.action)
 redis.call('LREM', inbox_key, 0, p.run)
 settle(record, record.settled, record.current)
 run.status, run.cancel, run.updated_at = 'interrupted', p.action, now_iso
-local flat = {}
-for field, text in pairs(run) do
-  flat[#flat + 1] = field
-  flat[#flat + 1] = text
-end
-return { 'ok', flat, 0, { ended } }
+return { 'ok', flat_of(run), 0, { ended } }

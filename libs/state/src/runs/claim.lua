@@ -42,7 +42,7 @@ if not run then
 end
 
 local function reply(epoch)
-  return { 'run', epoch, redis.call('HGETALL', run_key(run.run_id)), load_head(record), run.tries,
+  return { 'run', epoch, flat_of(run), load_head(record), run.tries,
     now_ms - run.started, redis.call('GET', kwargs_key(run.run_id)) }
 end
 if is_repeated and run.run_id == record.current then
@@ -54,11 +54,10 @@ local epoch = string.format('%.0f', math.max((record.epoch or 0) + 1, now_ms))
 local fields = {}
 if not run.started then
   run.base_checkpoint_id = record.head
-  run.started = now_ms
-  fields = { 'started', string.format('%.0f', now_ms), 'base_checkpoint_id', record.head, 'base_entry', record.next_entry,
+  fields = { 'started', now_ms, 'base_checkpoint_id', record.head, 'base_entry', record.next_entry,
     'base_value', record.next_value, 'first_row', last_row() + 1 }
   local replaces = replaced_from(run)
-  if replaces then redis.call('HSET', run_key(run.run_id), 'replaces', replaces) end
+  if replaces then append_to(fields, 'replaces', replaces) end
   if record.head ~= '' then redis.call('HINCRBY', bases_key, record.head, 1) end
 end
 run.tries = (tonumber(run.tries) or 0) + 1
@@ -67,8 +66,10 @@ if run.open ~= '' then
 end
 -- The owner before may have published events that it did not store.
 if tonumber(run.seq) > 0 then skip_numbers(run, run.seq + MAX_AHEAD) end
-redis.call('HSET', run_key(run.run_id), 'status', 'running', 'seq', run.seq, 'bytes', run.bytes, 'updated_at', now_iso,
-  'attempt', (tonumber(run.attempt) or 0) + 1, 'tries', run.tries, 'dropped', run.dropped, 'open', '', unpack(fields))
+append_to(fields, 'status', 'running', 'seq', run.seq, 'bytes', run.bytes, 'updated_at', now_iso,
+  'attempt', (tonumber(run.attempt) or 0) + 1, 'tries', run.tries, 'dropped', run.dropped, 'open', '')
+redis.call('HSET', run_key(run.run_id), unpack(fields))
+set_in(run, fields)
 redis.call('HSET', record_key, 'current', run.run_id, 'epoch', epoch, 'status', 'busy')
 take_process_lease()
 redis.call('SET', owner_key, p.owner .. ':' .. epoch)

@@ -4,7 +4,7 @@
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), status, stop_reason, error (JSON or ''),
               rollback, more_events (how many events each further entry holds), shown (the newest number that readers
               may know), incomplete (whether events up to that number are missing here), those of run-commit.lua when
-              `commit` is there,
+              `commit` is there, and with it has_next (whether its checkpoint names further nodes),
               events_ttl_ms, idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
               execution entries), and where memory is to be extracted `remember`: {due, user_due,
               jobs, member, agent}, the keys of memory-job.lua; where a dead letter belongs to it
@@ -26,11 +26,6 @@ local base = run.base_checkpoint_id
 if rollback and base ~= '' and redis.call('HEXISTS', checkpoints_key, base) == 0 then
   return { 'damaged', checkpoints_key }
 end
-if p.remember then
-  for name, kind in pairs({ due = 'zset', user_due = 'zset', jobs = 'hash' }) do
-    if is_damaged(p.remember[name], kind) then return { 'damaged', p.remember[name] } end
-  end
-end
 if p.dead_letters and is_damaged(p.dead_letters.key, 'list') then return { 'damaged', p.dead_letters.key } end
 if p.commit and not rollback and is_stale(record, p.commit) then return { 'fenced', 'another head' } end
 
@@ -47,24 +42,32 @@ local function roll_back()
   local channels = {}
   if base ~= '' then channels = cjson.decode(redis.call('HGET', checkpoints_key, base)).channels end
   show_values(record, channels)
-  redis.call('HSET', record_key, 'head', base)
   record.head = base
   drop_rows(run)
   forget_run(record, run)
 end
 
--- Queues the thread for memory extraction by the time of its last message.
+-- Queues the thread for memory extraction by the time of its last message. These are the first writes, so that a key of a
+-- foreign type, which is returned, stops the script before it changes the thread. An entry without new messages has no effect.
 local function remember(job)
-  redis.call('ZADD', job.due, now_ms, job.member)
-  redis.call('ZADD', job.user_due, now_ms, job.member)
-  redis.call('HINCRBY', job.jobs, 'said:' .. job.agent, 1)
-  redis.call('HSET', job.jobs, 'said_ms:' .. job.agent, now_ms)
+  local writes = {
+    { 'HINCRBY', job.jobs, 'said:' .. job.agent, 1 },
+    { 'HSET', job.jobs, 'said_ms:' .. job.agent, now_ms },
+    { 'ZADD', job.user_due, now_ms, job.member },
+    { 'ZADD', job.due, now_ms, job.member },
+  }
+  for _, write in ipairs(writes) do
+    local reply = redis.pcall(unpack(write))
+    if type(reply) == 'table' and reply.err then return write[2] end
+  end
 end
 
 -- Sets the deadline of the execution journal, which has none while the run may be taken over. All entries of the thread
 -- are of runs that ended, as it has one at a time; expired ones are removed from the set.
 local function expire_journal()
-  for _, name in ipairs(redis.call('SMEMBERS', executions_key)) do
+  local names = redis.call('SMEMBERS', executions_key)
+  if #names == 0 then return end
+  for _, name in ipairs(names) do
     local entry = p.executions .. name
     if redis.call('PEXPIRE', entry, p.journal_ttl_ms, 'LT') == 0 and redis.call('EXISTS', entry) == 0 then
       redis.call('SREM', executions_key, name)
@@ -77,37 +80,45 @@ local function settled_status()
   if rollback then return record.settled end
   if p.status == 'error' or p.status == 'timeout' then return 'error' end
   if p.status ~= 'success' or record.head == '' then return 'idle' end
-  local head = cjson.decode(redis.call('HGET', checkpoints_key, record.head))
-  return #head.next > 0 and 'interrupted' or 'idle'
+  local has_next = p.has_next
+  if has_next == nil then has_next = #cjson.decode(redis.call('HGET', checkpoints_key, record.head)).next > 0 end
+  return has_next and 'interrupted' or 'idle'
 end
 
--- Removes what only a rollback of this run would show again: the turn that it replaces, and the checkpoint at its end.
-local function drop_replaced_turn()
-  drop_hidden_rows(run)
-  release_base(record, base)
-  redis.call('HSET', run_key(p.run), 'base_checkpoint_id', '')
+if p.remember and not rollback then
+  local damage = remember(p.remember)
+  if damage then return { 'damaged', damage } end
 end
-
 -- Events that readers may have seen and that are not written, as by a rollback, leave their numbers unused.
 if rollback or p.incomplete then skip_numbers(run, p.shown) end
-local first, checkpoint = run.seq + 1, ''
+local first, checkpoint, thread_fields = run.seq + 1, '', {}
 if rollback then
   add_end(run, 'interrupted')
   count_usage(run) -- also after a rollback
   roll_back()
+  thread_fields = { 'head', base }
 else
-  if p.commit then checkpoint = commit_step(record, run) end
+  local fields = { 'status', p.status, 'ended_by', p.epoch }
+  local used
+  if p.commit then
+    checkpoint, thread_fields, used = commit_step(record, run)
+    append_to(fields, unpack(used))
+  end
   for _, events in ipairs(p.more_events) do add_event(run, take(), events) end
   add_end(run, p.status)
-  if run.replaces and record.head ~= base then drop_replaced_turn() end
-  if p.remember then remember(p.remember) end
+  if run.replaces and record.head ~= base then
+    -- Only a rollback of this run would show again the turn that it replaces, and the checkpoint at its end.
+    drop_hidden_rows(run)
+    release_base(record, base)
+    append_to(fields, 'base_checkpoint_id', '')
+  end
   if p.replaced then
     redis.call('SET', kwargs_key(p.run), p.replaced.kwargs)
-    redis.call('HSET', run_key(p.run), 'metadata', '{}', 'multitask_strategy', 'enqueue', 'dropped', '', 'cancel', '')
+    append_to(fields, 'metadata', '{}', 'multitask_strategy', 'enqueue', 'dropped', '', 'cancel', '')
   end
-  if p.stop_reason ~= '' then redis.call('HSET', run_key(p.run), 'stop_reason', p.stop_reason) end
-  if p.error ~= '' then redis.call('HSET', run_key(p.run), 'error', p.error) end
-  close_record(record, run, 'status', p.status, 'ended_by', p.epoch)
+  if p.stop_reason ~= '' then append_to(fields, 'stop_reason', p.stop_reason) end
+  if p.error ~= '' then append_to(fields, 'error', p.error) end
+  close_record(record, run, fields)
   if p.dead_letters then
     redis.call('RPUSH', p.dead_letters.key, p.dead_letters.letter)
     redis.call('LTRIM', p.dead_letters.key, -p.dead_letters.max, -1)
@@ -115,5 +126,5 @@ else
 end
 expire_journal()
 release_lease()
-local more = settle(record, settled_status(), '')
+local more = settle(record, settled_status(), '', thread_fields)
 return { 'ok', rollback and 1 or 0, first, checkpoint, now_iso, more and 1 or 0, run.bytes }

@@ -54,12 +54,12 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
       params: { ...writeParams, after: request.after, ...progressParams(request, entries), commit: call.params },
       texts: [...entryTexts(entries), ...call.texts],
     });
-    const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]), fields: Number(reply[4]) };
+    const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]) };
     return {
       head: toWrittenHead(draft, call, minted),
       appended: numberEvents(reply[3], [...request.events, checkpointEvent(draft, minted)]),
       stateBytes: stateBytesOf(call),
-      cancel: cancelOf(reply[5]),
+      cancel: cancelOf(reply[4]),
     };
   }
 

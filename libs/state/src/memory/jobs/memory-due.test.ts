@@ -42,4 +42,22 @@ describe('the queue of memory extractions', () => {
     });
     expect((await due()).filter((member) => member.startsWith('bob/'))).toEqual([]);
   });
+
+  test('a key of a foreign type leaves the run as it was', async () => {
+    const key = thread('carol');
+    const { jobs, userDue } = store.redis.keys.memoryJob(key);
+    await store.admit(key);
+    const claimed = await store.claim(key);
+    for (const target of [jobs, userDue]) {
+      await store.redis.use((client) => client.rpush(target, 'x'));
+      const before = await store.dump();
+      const finished = store.finish(claimed, { remember: { agent: 'lead_agent' } });
+      await expect(finished).rejects.toMatchObject({ name: 'BugError', details: { key: target } });
+      const { [jobs]: _was, ...unchanged } = before;
+      expect(await store.dump()).toMatchObject(unchanged);
+      await store.redis.use((client) => client.del(target));
+    }
+    await store.finish(claimed, { remember: { agent: 'lead_agent' } });
+    expect((await due()).filter((member) => member.startsWith('carol/'))).toHaveLength(1);
+  });
 });
