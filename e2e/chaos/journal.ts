@@ -63,6 +63,19 @@ export class Journal {
     if (this.incidents.length < MAX_INCIDENTS) this.incidents.push({ what, ...where });
   }
 
+  /** A run that the server refused though the client has seen all earlier runs of the thread end. */
+  refused(kind: string, threadId: string, answer: string): void {
+    const earlier = this.runs.filter((run) => run.threadId === threadId).slice(-2);
+    const ends = earlier.map(({ runId, kind: of, segments }) => {
+      const frames = segments.slice(-3).map(({ after, frames: read }) => ({
+        after,
+        read: read.slice(-4).map(({ id, event }) => `${id ?? ''} ${event}`),
+      }));
+      return { runId, of, segments: segments.length, frames };
+    });
+    this.incident(`${kind} was refused on a thread at rest: ${answer}, after ${JSON.stringify(ends)}`, { threadId });
+  }
+
   get terminal(): number {
     return this.runs.filter(({ over }) => over).length;
   }

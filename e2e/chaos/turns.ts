@@ -33,12 +33,12 @@ interface Start {
   readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** Starts a run at any gateway, once however often it is requested; undefined when it is refused with 409. */
+/** Starts a run at any gateway, once however often it is requested; a text is the refusal with 409. */
 export async function start(
   threadId: string | undefined,
   { script, kind, may = ['success'], wanted = [], options = {} }: Start,
   { client, journal }: TurnTools,
-): Promise<FollowedRun | undefined> {
+): Promise<FollowedRun | string> {
   const path = threadId === undefined ? '/runs' : `/threads/${threadId}/runs`;
   const headers = { 'idempotency-key': randomUUID() };
   const body = runBody(script, options);
@@ -48,7 +48,7 @@ export async function start(
       throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
     return answer;
   });
-  if (accepted.status === 409) return undefined;
+  if (accepted.status === 409) return JSON.stringify(accepted.body);
   const { run_id: runId, thread_id: ofThread } = accepted.body;
   return journal.accepted({ threadId: ofThread, runId, kind, script, may, wanted });
 }
@@ -56,8 +56,7 @@ export async function start(
 /** A turn from its start to its end. */
 async function whole(threadId: string | undefined, begin: Start, tools: TurnTools): Promise<void> {
   const run = await start(threadId, begin, tools);
-  if (run === undefined)
-    tools.journal.incident(`${begin.kind} was refused on a thread at rest`, { threadId: threadId ?? '' });
+  if (typeof run === 'string') tools.journal.refused(begin.kind, threadId ?? '', run);
   else await tools.client.follow(run);
 }
 
@@ -102,7 +101,7 @@ const cancel: Take = async (threadId, { word, kind }, tools) => {
   const script = `${word}\n${bash(entry(word, 1))}\n#tokens 60 40`;
   const may = ['success', action === 'interrupt' ? 'interrupted' : 'gone'];
   const run = await start(threadId, { kind, script, may, wanted: [{ where: 'ledger', word }] }, tools);
-  if (run === undefined) return tools.journal.incident('cancel was refused on a thread at rest', { threadId });
+  if (typeof run === 'string') return tools.journal.refused(kind, threadId, run);
   const path = `/threads/${threadId}/runs/${run.runId}/cancel?wait=${random.between(0, 1)}&action=${action}`;
   const stop = async (): Promise<void> => {
     await sleep(random.between(0, 3_000));
@@ -150,12 +149,13 @@ const together =
   async (threadId, { word, kind }, tools) => {
     const may = ['success', ...firstMayBe];
     const first = await start(threadId, { kind, may, script: `${word}first\n#tokens 50 40` }, tools);
-    if (first === undefined) return tools.journal.incident(`${kind} was refused on a thread at rest`, { threadId });
+    if (typeof first === 'string') return tools.journal.refused(kind, threadId, first);
     await sleep(tools.random.between(0, 1_500));
     const script = `${word}second\n#tokens 10 20`;
     const second = await start(threadId, { kind, script, options: { multitask_strategy: strategy } }, tools);
-    if (second === undefined && strategy !== 'reject') tools.journal.incident(`${kind} was refused`, { threadId });
-    await Promise.all([first, second].flatMap((run) => (run === undefined ? [] : [tools.client.follow(run)])));
+    if (typeof second === 'string' && strategy !== 'reject')
+      tools.journal.incident(`${kind} was refused: ${second}`, { threadId });
+    await Promise.all([first, second].flatMap((run) => (typeof run === 'string' ? [] : [tools.client.follow(run)])));
   };
 
 /** The implementation of each kind of turn. */

@@ -66,7 +66,7 @@ export async function turnsAfter(options: WorkloadOptions): Promise<void> {
       const tools = toolsOf(options, new Random(seed, `after ${index}`));
       try {
         const run = await start(threadId, { kind: 'after', script: `after${index}z\n#say Still here.` }, tools);
-        if (run === undefined) journal.incident('a turn after all faults was refused', { threadId });
+        if (typeof run === 'string') journal.refused('a turn after all faults', threadId, run);
         else await tools.client.follow(run);
       } catch (error) {
         journal.incident(`a turn after all faults: ${String(error)}`, { threadId });
