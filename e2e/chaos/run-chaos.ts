@@ -66,7 +66,9 @@ async function setScene(size: FleetSize): Promise<Scene> {
   const path = join(folder, 'extensions_config.json');
   await writeFile(path, JSON.stringify({ mcpServers: { effects: { type: 'http', url: mcp.url } } }));
   const none = { gateways: 0, runners: 0, managers: 0 };
-  const stack = await startStack({ ...none, config: CONFIG, env: { CARIBOU_EXTENSIONS_CONFIG: path } });
+  // With `everysec` a killed Redis may have answered writes that are not in its file (docs/guarantees.md).
+  const env = { CARIBOU_EXTENSIONS_CONFIG: path };
+  const stack = await startStack({ ...none, config: CONFIG, env, fsync: 'always' });
   const fleet = await startFleet(stack, size);
   const close = async (): Promise<void> => {
     try {

@@ -10,6 +10,8 @@ import { type DemoModel, startDemoModel } from '../../tools/demo-model/server.js
 import { ApiClient } from './client.js';
 
 export interface StackOptions {
+  /** When Redis syncs its file; default every second, as the product's own Redis. */
+  readonly fsync?: 'everysec' | 'always';
   readonly gateways?: number;
   readonly runners?: number;
   readonly managers?: number;
@@ -87,11 +89,11 @@ const REFUSED = /NOPERM|executing the script can't|permissions? violation|does n
 const DROPPED = /"dropped":\[/;
 
 /** NATS and Redis with a user per service, as the product runs them. Their own addresses are those of the administrator. */
-async function startServers() {
+async function startServers({ fsync = 'everysec' }: Pick<StackOptions, 'fsync'>) {
   const passwords = newPasswords();
   const [redis, nats] = await Promise.all([
     startRedis({
-      config: (server) => redisConfig({ ...server, bind: '127.0.0.1', fsync: 'everysec' }, passwords),
+      config: (server) => redisConfig({ ...server, bind: '127.0.0.1', fsync }, passwords),
       login: { user: HEALTH, password: passwords[HEALTH] },
     }),
     startNats({ config: (server) => natsConfig(server, passwords) }),
@@ -116,7 +118,7 @@ const modelOf = ({ baseUrl }: DemoModel) => ({
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const homeDir = await mkdtemp(join(tmpdir(), 'caribou-home-'));
   const model = await startDemoModel(omitUndefined({ constantCallId: options.constantCallId }));
-  const { redis, nats, urlOf } = await startServers();
+  const { redis, nats, urlOf } = await startServers(options);
   const login = (app: AppName) => ({ NATS_URL: urlOf(app, 'nats'), REDIS_URL: urlOf(app, 'redis') });
   const configPath = join(homeDir, 'config.yaml');
   await writeFile(configPath, configOf(options));
