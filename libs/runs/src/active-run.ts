@@ -2,7 +2,7 @@ import type { RunEvent, RunRecord, StateUpdate, ThreadState } from '@caribou/con
 import type { CallUsage, Clock, Logger, SandboxPort, ThreadKey } from '@caribou/core';
 import type { ClaimResult, RunStore, ThreadHead } from '@caribou/state';
 import type { EventWriter } from './events/event-writer.js';
-import type { LeaseKeeper } from './lease-keeper.js';
+import type { LeaseKeeper } from './leases/lease-keeper.js';
 import type { RunMetrics } from './run-metrics.js';
 import type { RunRecording } from './run-recording.js';
 

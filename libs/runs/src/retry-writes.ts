@@ -1,7 +1,7 @@
 import type { Clock } from '@caribou/core';
 import type { WriteRetry } from './events/event-writer.js';
 import { isStoreAway } from './release-for-takeover.js';
-import type { LeaseKeeper } from './lease-keeper.js';
+import type { LeaseKeeper } from './leases/lease-keeper.js';
 
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 1_000;

@@ -1,5 +1,5 @@
 import { RunDraining } from '@caribou/core';
-import type { LeaseKeeper } from './lease-keeper.js';
+import type { LeaseKeeper } from './leases/lease-keeper.js';
 
 interface HeldRun {
   readonly keeper: LeaseKeeper;

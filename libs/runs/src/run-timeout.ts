@@ -1,6 +1,6 @@
 import { type Clock, RunTimedOut } from '@caribou/core';
 import type { Claimed } from './active-run.js';
-import type { LeaseKeeper } from './lease-keeper.js';
+import type { LeaseKeeper } from './leases/lease-keeper.js';
 
 /**
  * Stops a run's work, like a cancel, once it has taken as long as its record allows. Time counts from the first claim,

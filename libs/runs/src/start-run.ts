@@ -3,7 +3,7 @@ import { parseTraceparent, type Tracing } from '@caribou/observability';
 import type { Logger } from '@caribou/core';
 import type { ActiveRun, Claimed, RunPorts } from './active-run.js';
 import { type EventPublisher, EventWriter } from './events/event-writer.js';
-import { type LeaseClocks, LeaseKeeper } from './lease-keeper.js';
+import { type LeaseClocks, LeaseKeeper } from './leases/lease-keeper.js';
 import { retryWrites } from './retry-writes.js';
 import { recordRun } from './run-recording.js';
 import type { RunRegistry } from './run-registry.js';

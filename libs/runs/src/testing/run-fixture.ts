@@ -27,7 +27,7 @@ import {
 import { leadTools } from '@caribou/tools';
 import type { AfterCancel } from '../active-run.js';
 import { type AgentLoop, type Handling, RunExecutor } from '../run-executor.js';
-import type { LeaseKeeper } from '../lease-keeper.js';
+import type { LeaseKeeper } from '../leases/lease-keeper.js';
 import { RunRegistry } from '../run-registry.js';
 
 /** It expires in no test by itself: see `expireLease`. */
