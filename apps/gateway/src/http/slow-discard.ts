@@ -5,8 +5,8 @@ import { discard } from './drain-request.js';
 const LARGE_BODY_BYTES = 256 * 1024;
 /**
  * Bytes of larger bodies of one user that are read at full speed, and the rate beyond them, for all of the user together.
- * A sender that is refused now and then gets its answer at once; one that goes on sending causes few garbage collections:
- * V8 starts one for each 64 MiB of buffers.
+ * A client whose requests are seldom refused gets its answer at once. One that continues to send large bodies causes few
+ * garbage collections: V8 starts one for each 64 MiB of buffers.
  */
 const READ_RATE = { burstBytes: 32 * 1024 * 1024, bytesPerSecond: 512 * 1024 };
 /** Time after which the connection is closed, even if the body was not read to its end. */

@@ -129,7 +129,7 @@ describe('DeadManagers', () => {
     expect(await records.list()).toEqual([]);
   });
 
-  test('does nothing while the registry is away, and goes on afterwards', async () => {
+  test('does nothing while the registry is unavailable, and continues afterwards', async () => {
     await kill();
     registry.away = true;
     await expect(managers.check()).rejects.toMatchObject({ code: 'unavailable' });

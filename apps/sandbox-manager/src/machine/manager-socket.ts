@@ -17,8 +17,8 @@ type DriverInUse = Pick<SandboxDriver, 'kind' | 'domain'>;
  * connection proves that end to other managers of this machine. No data is sent over it.
  *
  *  M1  The record that names the socket exists only while the socket listens or after this process has ended.
- *  M2  Before the first sandbox of a driver is created, the record names the driver with its domain: whoever can end
- *      the sandboxes of all domains in it can end everything that this process has started.
+ *  M2  Before the first sandbox of a driver is created, the record names the driver with its domain: a manager that
+ *      can end the sandboxes of all these domains can end everything that this process has started.
  */
 export class ManagerSocket {
   private server: Server | undefined;

@@ -25,7 +25,7 @@ local function has_died(owner)
 end
 
 -- Whether the process that an owner names may still return to what it owns under a lease that has lapsed, which is in ms. When
--- Redis was away, all leases have lapsed at once: a process that cannot be told to be dead has that long, from the return of its
+-- Redis was away, all leases have lapsed at once: a process that is not known to be dead has that long, from the return of its
 -- own lease, to renew the others. What it acquired since lapses later than that.
 local function may_return(owner, lease_ms)
   local holder = p.process and owner and owner:match('^([^.:]+)%.')

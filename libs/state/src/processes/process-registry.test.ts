@@ -211,13 +211,19 @@ describe('a repeated claim', () => {
   });
 });
 
-test('the slot of a task stays with a pool that has just returned, when all leases have lapsed', async () => {
+/** A task in a slot of the pool `former`, which has no lease of its process, and another pool with one of some age. */
+async function takenSlot() {
   const tasks = new TaskSlotsFixture(store);
   const slotsOf = (process: ProcessOwner) =>
     redisTaskSlots({ tasks: tasks.tasks, parents: store.redis, leaseMs: 60_000, process });
   const [owner, former] = [await aged('runs', tasks.tasks), newOwner()];
   const task = await tasks.addPending('alice');
   await tasks.take(slotsOf(former));
+  return { tasks, slotsOf, owner, former, task };
+}
+
+test('the slot of a task stays with a pool that has just returned, when all leases have lapsed', async () => {
+  const { tasks, slotsOf, owner, former, task } = await takenSlot();
   const { slots } = tasks.tasks.keys;
   await tasks.tasks.use((client) => client.zincrby(slots, -60_001, `${task.userId}/${task.threadId}`));
 
@@ -227,12 +233,7 @@ test('the slot of a task stays with a pool that has just returned, when all leas
 });
 
 test('the slot of a task is given to another pool once the process of its holder is dead', async () => {
-  const tasks = new TaskSlotsFixture(store);
-  const slotsOf = (process: ProcessOwner) =>
-    redisTaskSlots({ tasks: tasks.tasks, parents: store.redis, leaseMs: 60_000, process });
-  const [owner, former] = [await aged('runs', tasks.tasks), newOwner()];
-  const task = await tasks.addPending('alice');
-  await tasks.take(slotsOf(former));
+  const { tasks, slotsOf, owner, former, task } = await takenSlot();
   expect(await slotsOf(owner).acquire(WIDE_LIMITS)).toBeNull();
 
   await move(former, { ends: -LEASE_MS - 1 }, tasks.tasks);

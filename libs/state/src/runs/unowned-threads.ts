@@ -58,7 +58,10 @@ async function filterUnowned(
   return found.map(({ thread, rank }, index) => ({ ...thread, interrupted: current[index] !== '', rank }));
 }
 
-/** The text, or '' when there is none or its key has the wrong type: readers continue, and the claim reports the damage. */
+/**
+ * The text, or '' when the key does not exist or has the wrong type. A wrong type is not an error here: the claim of the
+ * thread reports it.
+ */
 export async function textOrEmpty(text: Promise<string | null>): Promise<string> {
   try {
     return (await text) ?? '';
