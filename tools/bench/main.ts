@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { chainCost } from './parts/chain-cost.js';
 import { chainTurns, turnsWith } from './parts/chain-turns.js';
 import type { Bench, Part } from './bench.js';
+import { busyMachine } from './parts/busy-part.js';
 import { startFleet } from './fleet.js';
 import { idleThreads } from './parts/idle-threads.js';
 import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject } from './load.js';
@@ -42,6 +43,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', multiple: true, default: [] },
     profile: { type: 'string' },
     slots: { type: 'string' },
+    minutes: { type: 'string', default: '3' },
     'peer-url': { type: 'string' },
     'peer-assistant': { type: 'string', default: 'agent' },
   },
@@ -193,13 +195,14 @@ const parts: Readonly<Record<string, Part>> = {
   sandbox,
   tasks,
   takeover,
+  busy: busyMachine(Number(options.minutes)),
   outage,
   idle,
   peer,
 };
 
-/** Parts that download packages, and so only run when they are named. */
-const ONLY_BY_NAME = ['peer'];
+/** Parts that only run when they are named: one downloads packages, one takes minutes and all processors. */
+const ONLY_BY_NAME = ['peer', 'busy'];
 
 /** Compares turns per second with another server of the same protocol and the same model. */
 async function againstPeer({ caribou, times }: Bench, url: string): Promise<readonly Budget[]> {

@@ -28,9 +28,6 @@ export async function outage({ times }: Bench): Promise<readonly Budget[]> {
       if (fault !== undefined) budgets.push(...(await measureFault(fleet, fault, times(60))));
     });
   } finally {
-    (await import('node:child_process')).execSync(
-      `rm -rf /tmp/outage-logs; mkdir -p /tmp/outage-logs; cp ${fleet.homeDir}/../*.log /tmp/outage-logs`,
-    ); // TEMP
     await fleet.stop();
   }
   return budgets;
