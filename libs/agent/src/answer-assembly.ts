@@ -10,7 +10,8 @@ import {
   type UsageMetadata,
   omitUndefined,
 } from '@caribou/contracts';
-import type { ModelDelta } from '@caribou/core';
+import type { ModelDelta, ModelPort } from '@caribou/core';
+import { ExtrasAssembly } from './extras-assembly.js';
 
 type Delta = RunEventOf<'message.delta'>;
 
@@ -25,14 +26,14 @@ export interface AnswerSource {
   readonly messageId: string;
   readonly node: string;
   readonly step: number;
-  /** Name of the model; the name in the provider's answer takes precedence. */
-  readonly modelName: string;
+  /** The name in the provider's answer takes precedence over the model's own. */
+  readonly model: Pick<ModelPort, 'name' | 'endpoint' | 'dialect'>;
 }
 
 /**
  * Assembles an answer while it is streamed: converts the provider's deltas and collects their content. The text and the
  * argument pieces of the returned deltas, joined, equal the final message. Tool-call ids are created here, at the first
- * piece of each call, because providers repeat theirs.
+ * piece of each call, because providers repeat theirs; the provider's extras refer to them.
  */
 export class AnswerAssembly {
   private content = '';
@@ -41,6 +42,7 @@ export class AnswerAssembly {
   private usage: UsageMetadata | undefined;
   private finishReason: string | undefined;
   private metadata: Record<string, unknown> = {};
+  private readonly extras = new ExtrasAssembly();
 
   constructor(private readonly source: AnswerSource) {}
 
@@ -52,6 +54,7 @@ export class AnswerAssembly {
     const content = delta.content ?? '';
     const reasoning = delta.reasoning ?? '';
     const chunks = (delta.toolCallChunks ?? []).map((chunk) => this.addChunk(chunk));
+    if (delta.extras !== undefined) this.extras.add(delta.extras);
     this.content += content;
     this.reasoning += reasoning;
     if (content === '' && reasoning === '' && chunks.length === 0) return undefined;
@@ -87,7 +90,10 @@ export class AnswerAssembly {
       response_metadata: this.responseMetadata(),
       tool_calls: valid,
       invalid_tool_calls: invalid,
-      ...omitUndefined({ usage_metadata: this.usage }),
+      ...omitUndefined({
+        usage_metadata: this.usage,
+        provider_extras: this.extras.result(this.source.model, (index) => this.calls.get(index)?.id),
+      }),
     };
   }
 
@@ -101,7 +107,7 @@ export class AnswerAssembly {
       const details = { reason: 'stream_cut' };
       throw new ModelError('the model stream ended without a finish reason', { retryable: true, details });
     }
-    return { model_name: this.source.modelName, ...this.metadata, finish_reason: this.finishReason };
+    return { model_name: this.source.model.name, ...this.metadata, finish_reason: this.finishReason };
   }
 
   private addChunk(chunk: ToolCallChunk): ToolCallChunk {

@@ -16,6 +16,7 @@ import {
   type RunContext,
   traceCall,
   traceHook,
+  withFittingExtras,
 } from '@caribou/core';
 import { onion } from '@caribou/middleware';
 import { AnswerAssembly } from './answer-assembly.js';
@@ -55,7 +56,7 @@ async function answerThroughLayers(turn: ModelTurn): Promise<AiMessage> {
     streamed = await streamAnswer(turn, request);
     return streamed;
   });
-  const message = await call({
+  const answer = await call({
     model: turn.model.name,
     system: turn.systemPrompt,
     messages: turn.state.messages,
@@ -63,6 +64,7 @@ async function answerThroughLayers(turn: ModelTurn): Promise<AiMessage> {
     state: turn.state,
   });
   run.signal.throwIfAborted();
+  const message = withFittingExtras(answer.id === streamed?.id ? streamed : undefined, answer);
   if (message.id !== streamed?.id) await run.emit(wholeDelta(message, turn.step));
   return message;
 }
@@ -94,7 +96,7 @@ function streamAnswer(turn: ModelTurn, request: ModelRequest): Promise<AiMessage
 async function assembleAnswer({ model, run, step }: ModelTurn, request: ModelRequest): Promise<AiMessage> {
   run.signal.throwIfAborted();
   const messageId = newId();
-  const answer = new AnswerAssembly({ messageId, node: MODEL_NODE, step, modelName: model.name });
+  const answer = new AnswerAssembly({ messageId, node: MODEL_NODE, step, model });
   await run.emit({ kind: 'model.start', node: MODEL_NODE, step, message_id: messageId, model: model.name });
   let published = false;
   try {

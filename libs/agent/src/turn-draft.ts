@@ -4,6 +4,7 @@ import {
   newId,
   type NextNode,
   type RunEvent,
+  toClientMessage,
   toClientState,
   type StateUpdate,
   subagentUsageOf,
@@ -14,7 +15,7 @@ import type { HookName, HookPass } from '@caribou/middleware';
 
 /**
  * The progress of a run since its last commit: the reduced state, with the events and token counts for the next commit.
- * It decides nothing and calls no port; its events are published by that commit.
+ * It decides nothing and calls no port; its events are published by that commit, without what is hidden from clients.
  */
 export class TurnDraft {
   private events: RunEvent[] = [];
@@ -127,7 +128,9 @@ export const taskStart = (node: string, step: number, trigger = `branch:to:${nod
 /** Creates events with the whole messages of a task, for watchers that do not follow deltas. */
 const messageEvents = ({ node, step }: TaskStart, update: StateUpdate): readonly RunEvent[] =>
   (update.messages ?? []).flatMap((message) =>
-    message.type === 'ai' || message.type === 'tool' ? [{ kind: 'message', node, step, message }] : [],
+    message.type === 'ai' || message.type === 'tool'
+      ? [{ kind: 'message', node, step, message: toClientMessage(message) }]
+      : [],
   );
 
 const taskEnd = (start: TaskStart, update: StateUpdate): RunEvent => ({
@@ -135,6 +138,6 @@ const taskEnd = (start: TaskStart, update: StateUpdate): RunEvent => ({
   task_id: start.task_id,
   node: start.node,
   step: start.step,
-  update: { ...toClientState(update), messages: update.messages === undefined ? undefined : [...update.messages] },
+  update: { ...toClientState(update), messages: update.messages?.map(toClientMessage) },
   error: null,
 });

@@ -50,6 +50,7 @@ export {
   ToolMessage,
   UsageMetadata,
 } from './records/messages.js';
+export { CallPart, type ProviderExtras, toClientMessage } from './records/provider-extras.js';
 export {
   emptyMemory,
   NEVER_UPDATED,
@@ -99,14 +100,7 @@ export {
   StreamMode,
 } from './records/runs.js';
 export { RunRecord, RunSummary, storedFields } from './records/run-record.js';
-export {
-  TASK_METADATA,
-  TaskCap,
-  TaskEvent,
-  taskIds,
-  TaskSpec,
-  TaskStatus,
-} from './records/tasks.js';
+export { TASK_METADATA, TaskCap, TaskEvent, taskIds, TaskSpec, TaskStatus } from './records/tasks.js';
 export {
   AgentDescription,
   AgentModel,

@@ -22,6 +22,7 @@ export type {
   UploadKey,
 } from './stores/conversion-store.js';
 export { contentHashMark, lastReadHash } from './agent/content-hash-mark.js';
+export { withFittingExtras } from './agent/fitting-extras.js';
 export { isFinalAnswer } from './agent/final-answer.js';
 export { defuseFrameworkTags, escapeMarkup } from './text/framework-tags.js';
 export { WriteCoalescer } from './util/write-coalescer.js';
@@ -59,7 +60,7 @@ export { type CommandIdentity, closedDirectoryOf, commandIdentity } from './util
 export { errnoOf } from './util/errno.js';
 export type { ThreadKey } from './util/thread-key.js';
 export type { CallOutcome, CallPermit, AcquireResult, ModelEndpoint, ModelGate } from './ports/model-gate.js';
-export type { ModelCall, ModelCatalog, ModelDelta, ModelPort } from './ports/model-port.js';
+export type { AnswerExtras, ModelCall, ModelCatalog, ModelDelta, ModelPort } from './ports/model-port.js';
 export { isUserMessage, userText } from './text/user-text.js';
 export type { RunContext } from './agent/run-context.js';
 export { ChainRecorder, type Span, traceCall, traceHook } from './agent/instrumentation.js';

@@ -4,7 +4,7 @@ import type { ModelDelta } from '@caribou/core';
 import type { EventSourceMessage } from 'eventsource-parser';
 import { DeltaQueue } from './delta-queue.js';
 import { EventDecoder } from './event-decoder.js';
-import { type ParsedChunk, ChunkReader } from './chunk-reader.js';
+import type { AnswerReader, ParsedChunk } from './answer-reader.js';
 import { failure, type FailureReason, refusalFailure } from './provider-error.js';
 import { parseJson, type ProviderText } from './provider-text.js';
 
@@ -16,6 +16,7 @@ export interface AnswerOptions {
   readonly firstByteMs: number;
   readonly chunkMs: number;
   readonly limits: AnswerLimits;
+  readonly reader: AnswerReader;
   readonly signal: AbortSignal;
   /** Sends the request and resolves with the body of a 2xx answer; the signal closes the connection. */
   readonly request: (signal: AbortSignal) => Promise<IncomingMessage>;
@@ -29,6 +30,8 @@ export interface AnswerLimits {
   readonly eventBytes: number;
   /** Bytes of all events; more bytes fail the answer. */
   readonly wireBytes: number;
+  /** Characters of the JSON of all extras; more fail the answer. */
+  readonly extrasChars: number;
 }
 
 export interface AnswerEnd {
@@ -52,7 +55,7 @@ const BODY_END_MS = 1_000;
 export class AnswerStream {
   readonly #options: AnswerOptions;
   readonly #connection = new AbortController();
-  readonly #reader = new ChunkReader();
+  readonly #reader: AnswerReader;
   readonly #queue = new DeltaQueue(() => {
     this.#close({ outcome: 'cancelled' });
   });
@@ -61,6 +64,7 @@ export class AnswerStream {
   #isClosed = false;
   #bytes = 0;
   #chars = 0;
+  #extrasChars = 0;
 
   /** Sends the request and returns the deltas of its answer. */
   static start(options: AnswerOptions): AsyncIterableIterator<ModelDelta> {
@@ -69,6 +73,7 @@ export class AnswerStream {
 
   private constructor(options: AnswerOptions) {
     this.#options = options;
+    this.#reader = options.reader;
     this.#clock = setTimeout(this.#onSilence, options.firstByteMs);
     options.signal.addEventListener('abort', this.#onAbort, { once: true });
     if (options.signal.aborted) this.#onAbort();
@@ -128,6 +133,7 @@ export class AnswerStream {
   }
 
   #pass(delta: ModelDelta): void {
+    if (!this.#countExtras(delta)) return;
     this.#chars += charsOf(delta);
     const { chars } = this.#options.limits;
     if (this.#chars <= chars) {
@@ -137,6 +143,16 @@ export class AnswerStream {
     this.#queue.push({ finishReason: 'length', responseMetadata: { answer_limit_chars: chars } });
     this.#queue.finish();
     this.#close({ outcome: 'ok' });
+  }
+
+  /** Counts the delta's extras; returns false after failing an answer that has too many. */
+  #countExtras({ extras }: ModelDelta): boolean {
+    if (extras === undefined) return true;
+    this.#extrasChars += JSON.stringify(extras).length;
+    const { extrasChars } = this.#options.limits;
+    if (this.#extrasChars <= extrasChars) return true;
+    this.#failAs('too_large', `limit ${extrasChars} characters of provider extras`);
+    return false;
   }
 
   /** An error object where a chunk should be; some servers put the HTTP status into its code. */
@@ -184,7 +200,9 @@ export class AnswerStream {
       this.#fail(failure('stream_cut', { model: this.#options.model, ...omitUndefined({ cause }) }));
       return;
     }
-    this.#queue.push(this.#reader.last());
+    const last = this.#reader.last();
+    if (!this.#countExtras(last)) return;
+    this.#queue.push(last);
     this.#queue.finish();
     this.#release({ outcome: 'ok' });
     this.#clock = setTimeout(() => {

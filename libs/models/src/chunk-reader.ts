@@ -1,22 +1,16 @@
 import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { ModelDelta } from '@caribou/core';
+import type { AnswerReader, ParsedChunk } from './answer-reader.js';
 import { textIn } from './narrow.js';
 import { ToolCallSlots } from './tool-call-slots.js';
 
 type Json = Readonly<Record<string, unknown>>;
 type Usage = NonNullable<ModelDelta['usage']>;
 
-/** The content of one chunk of the provider's stream. */
-export type ParsedChunk =
-  | { readonly kind: 'delta'; readonly delta: ModelDelta }
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'error'; readonly error: unknown }
-  | { readonly kind: 'malformed' };
-
 const NOTHING: ParsedChunk = { kind: 'nothing' };
 
 /** Parses the chunks of one answer in order; usage and finish reason are part of the last delta. */
-export class ChunkReader {
+export class ChunkReader implements AnswerReader {
   readonly #slots = new ToolCallSlots();
   #finishReason: string | undefined;
   #usage: Usage | undefined;

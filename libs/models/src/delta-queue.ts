@@ -106,9 +106,11 @@ const isOneText = ({
   usage,
   finishReason,
   responseMetadata,
+  extras,
 }: ModelDelta): boolean =>
   (content === undefined) !== (reasoning === undefined) &&
   toolCallChunks === undefined &&
   usage === undefined &&
   finishReason === undefined &&
-  responseMetadata === undefined;
+  responseMetadata === undefined &&
+  extras === undefined;

@@ -5,6 +5,7 @@ import type { Logger, ModelPort } from '@caribou/core';
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import { AnswerStream } from './answer-stream.js';
 import { buildRequest, encodeRequest, type ProviderRequest } from './build-request.js';
+import { ChunkReader } from './chunk-reader.js';
 import { createTransport, ConnectTimeout, Refusal, type Transport } from './http-transport.js';
 import { failure, refusalFailure } from './provider-error.js';
 import { type ProviderText, providerTextOf } from './provider-text.js';
@@ -20,7 +21,12 @@ export interface ModelOptions {
  * Limits of one answer. Its text, reasoning and arguments end at the first. A token of four characters has a frame of some
  * 270 bytes, so the limits of bytes are far higher.
  */
-const LIMITS = { chars: 4 * 1024 * 1024, eventBytes: 16 * 1024 * 1024, wireBytes: 1024 * 1024 * 1024 };
+const LIMITS = {
+  chars: 4 * 1024 * 1024,
+  eventBytes: 16 * 1024 * 1024,
+  wireBytes: 1024 * 1024 * 1024,
+  extrasChars: 4 * 1024 * 1024,
+};
 
 /** Creates a model at an OpenAI-compatible chat completions endpoint. It does not retry failed calls. */
 export function createOpenAiModel(config: ModelConfig, { clocks, logger }: ModelOptions): ModelPort {
@@ -30,6 +36,7 @@ export function createOpenAiModel(config: ModelConfig, { clocks, logger }: Model
   return {
     name: config.name,
     endpoint: { provider: providerOf(config.baseUrl), model: config.model },
+    dialect: config.dialect,
     supportsVision: config.supportsVision,
     supportsThinking: config.supportsThinking,
     ...omitUndefined({ maxInputTokens: config.maxInputTokens }),
@@ -44,6 +51,7 @@ export function createOpenAiModel(config: ModelConfig, { clocks, logger }: Model
           firstByteMs: clocks.modelFirstByteMs,
           chunkMs: clocks.modelChunkMs,
           limits: LIMITS,
+          reader: new ChunkReader(),
           signal,
           request: (connection) => send(client, { body, transport, model: config.name, textOf, signal: connection }),
           onEnded: (end) => {

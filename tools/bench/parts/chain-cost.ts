@@ -110,6 +110,7 @@ const asked: HumanMessage = {
 const instantModel: ModelPort = {
   name: 'instant',
   endpoint: { provider: 'bench', model: 'instant' },
+  dialect: 'generic',
   supportsVision: false,
   supportsThinking: false,
   async *stream() {

@@ -34,6 +34,7 @@ export function planModel(process: SimProcess, { scheduler, faults, kill }: Mode
   return {
     name: 'plan',
     endpoint: { provider: 'simulator', model: 'plan' },
+    dialect: 'generic',
     supportsVision: false,
     supportsThinking: false,
     async *stream({ messages }, { signal }): AsyncGenerator<ModelDelta> {

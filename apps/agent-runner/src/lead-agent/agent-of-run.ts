@@ -60,6 +60,7 @@ export function withSettings(model: ModelPort, { custom }: AgentOfRun): ModelPor
   return {
     name: model.name,
     endpoint: model.endpoint,
+    dialect: model.dialect,
     supportsVision: model.supportsVision,
     supportsThinking: model.supportsThinking,
     ...omitUndefined({ maxInputTokens: model.maxInputTokens }),

@@ -1,8 +1,10 @@
 import type { AddressInfo } from 'node:net';
+import { runAgent } from '@caribou/agent';
 import { connectBus } from '@caribou/bus';
 import type { AiMessage, NumberedEvent, RunEvent, RunStatus } from '@caribou/contracts';
-import { applyUpdate, silentLogger } from '@caribou/core';
+import { type AnyTool, applyUpdate, type ModelPort, silentLogger } from '@caribou/core';
 import { type RunLease, type RunStore, type ThreadHead, type RedisConnection, redisRunStore } from '@caribou/state';
+import { fakeRun } from '@caribou/testing';
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from './gateway-fixture.js';
 
@@ -118,6 +120,44 @@ export class StreamRunner {
     const event: RunEvent = { kind: 'message.delta', node: 'model_request', step: 1, message_id: id, content };
     const appended = await this.fixture.runs.append(this.lease, [event]);
     if (options.silently !== true) this.fixture.publish(this.lease.runId, appended);
+  }
+
+  /** Runs the whole loop, with these tools and the answers of this model, as a runner does. */
+  async execute(model: ModelPort, tools: readonly AnyTool[]): Promise<void> {
+    const { lease, fixture } = this;
+    const { runs } = fixture;
+    const publish = (events: readonly NumberedEvent[]): void => {
+      fixture.publish(lease.runId, events);
+    };
+    let { head } = this;
+    const outcome = await runAgent({
+      chain: [],
+      tools,
+      model,
+      systemPrompt: '',
+      options: { maxTurns: 10 },
+      host: {
+        commit: async (turn) => {
+          const { appended, head: next } = await runs.commit(lease, { head, source: 'loop', ...turn });
+          head = next;
+          publish(appended);
+          return 'continue';
+        },
+      },
+      run: fakeRun({
+        runId: lease.runId,
+        threadId: lease.threadId,
+        emit: async (event) => {
+          publish(await runs.append(lease, [event]));
+        },
+      }),
+      state: head.state,
+      step: 0,
+      position: 'start',
+    });
+    if (outcome.kind !== 'finished') throw new Error(`the loop ended as ${outcome.kind}`);
+    const commit = { head, source: 'loop' as const, ...outcome.last };
+    publish((await runs.finish(lease, { status: 'success', events: [], commit })).appended);
   }
 
   async finish(status: RunStatus, answer?: AiMessage): Promise<void> {

@@ -1,3 +1,5 @@
+import type { DialectName } from '../settings/dialects.js';
+
 /** Properties of a LangChain client class. */
 export interface ModelClass {
   /** Default URL of its provider. */
@@ -6,29 +8,32 @@ export interface ModelClass {
   readonly keyVariable?: string;
   /** Requests include the reasoning of earlier answers. */
   readonly sendsReasoning?: boolean;
+  /** Default: that of the host. */
+  readonly dialect?: DialectName;
 }
 
 /** Classes that speak OpenAI's chat completions protocol, by name without package, because packages differ by version. */
 const compatible: Readonly<Record<string, ModelClass>> = {
   ChatOpenAI: {},
   PatchedChatOpenAI: {},
-  PatchedChatMiniMax: {},
+  PatchedChatMiniMax: { dialect: 'minimax' },
   MindIEChatModel: {},
   PatchedChatMiMo: { sendsReasoning: true },
   PatchedChatStepFun: { sendsReasoning: true },
-  VllmChatModel: { sendsReasoning: true },
-  ChatDeepSeek: { baseUrl: 'https://api.deepseek.com/v1', keyVariable: 'DEEPSEEK_API_KEY' },
+  VllmChatModel: { sendsReasoning: true, dialect: 'vllm' },
+  ChatDeepSeek: { baseUrl: 'https://api.deepseek.com/v1', keyVariable: 'DEEPSEEK_API_KEY', dialect: 'deepseek' },
   PatchedChatDeepSeek: {
     baseUrl: 'https://api.deepseek.com/v1',
     keyVariable: 'DEEPSEEK_API_KEY',
     sendsReasoning: true,
+    dialect: 'deepseek',
   },
   ChatXAI: { baseUrl: 'https://api.x.ai/v1', keyVariable: 'XAI_API_KEY' },
   ChatGroq: { baseUrl: 'https://api.groq.com/openai/v1', keyVariable: 'GROQ_API_KEY' },
-  ChatMistralAI: { baseUrl: 'https://api.mistral.ai/v1', keyVariable: 'MISTRAL_API_KEY' },
+  ChatMistralAI: { baseUrl: 'https://api.mistral.ai/v1', keyVariable: 'MISTRAL_API_KEY', dialect: 'mistral' },
   ChatTogether: { baseUrl: 'https://api.together.xyz/v1', keyVariable: 'TOGETHER_API_KEY' },
   ChatFireworks: { baseUrl: 'https://api.fireworks.ai/inference/v1', keyVariable: 'FIREWORKS_API_KEY' },
-  ChatOpenRouter: { baseUrl: 'https://openrouter.ai/api/v1', keyVariable: 'OPENROUTER_API_KEY' },
+  ChatOpenRouter: { baseUrl: 'https://openrouter.ai/api/v1', keyVariable: 'OPENROUTER_API_KEY', dialect: 'openrouter' },
 };
 
 /** Classes of other protocols, with the OpenAI-compatible endpoint of the same models. */

@@ -1,6 +1,6 @@
 import { isRecord } from '@caribou/contracts';
 import type { ModelConfig } from '../settings/config.js';
-import { ModelFile } from '../schema/file-schema.js';
+import { ModelFile } from '../schema/model-schema.js';
 import { addIssues, type Findings } from '../common/findings.js';
 import { classOf } from './model-classes.js';
 import { toModel } from './to-model.js';

@@ -1,7 +1,8 @@
 import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { z } from 'zod';
 import type { ModelConfig } from '../settings/config.js';
-import type { ModelFile } from '../schema/file-schema.js';
+import { type DialectName, dialectOfHost } from '../settings/dialects.js';
+import type { ModelFile } from '../schema/model-schema.js';
 import type { Findings } from '../common/findings.js';
 import { classOf, type ModelClass } from './model-classes.js';
 import { type Environment, variable } from '../common/references.js';
@@ -32,6 +33,7 @@ export function toModel(entry: Entry, { key: path, extras, context }: EntryDetai
   return {
     ...namesOf(entry),
     baseUrl,
+    dialect: entry.dialect ?? access.dialect ?? dialectOfHost(baseUrl) ?? 'generic',
     supportsThinking: entry.supports_thinking,
     supportsVision: entry.supports_vision,
     supportsReasoningEffort: entry.supports_reasoning_effort,
@@ -66,23 +68,25 @@ interface Access {
   /** The endpoint refuses requests without a key. */
   readonly needsKey: boolean;
   readonly sendsReasoning: boolean;
+  /** Dialect of the entry's class. */
+  readonly dialect: DialectName | undefined;
 }
 
 /** Finds URL and key. A key that the environment holds for a provider with its own class is sent to that provider only. */
 function accessOf(entry: Entry, context: ReadContext): Access {
   const found = classOf(entry.use);
   const known: ModelClass = found.kind === 'compatible' ? found.is : {};
-  const sendsReasoning = known.sendsReasoning ?? false;
+  const { sendsReasoning = false, dialect } = known;
   if (known.baseUrl !== undefined && known.keyVariable !== undefined) {
     const baseUrl = entry.base_url ?? known.baseUrl;
     const isOfficial = hostOf(baseUrl) === hostOf(known.baseUrl);
     const key = entry.api_key ?? (isOfficial ? variable(context.env, known.keyVariable) : undefined);
-    return { baseUrl, key, variableName: known.keyVariable, needsKey: isOfficial, sendsReasoning };
+    return { baseUrl, key, variableName: known.keyVariable, needsKey: isOfficial, sendsReasoning, dialect };
   }
   const baseUrl = entry.base_url ?? readBaseUrl(context) ?? OFFICIAL_BASE_URL;
   const key = entry.api_key ?? (found.kind === 'compatible' ? variable(context.env, 'OPENAI_API_KEY') : undefined);
   const needsKey = hostOf(baseUrl) === hostOf(OFFICIAL_BASE_URL);
-  return { baseUrl, key, variableName: 'OPENAI_API_KEY', needsKey, sendsReasoning };
+  return { baseUrl, key, variableName: 'OPENAI_API_KEY', needsKey, sendsReasoning, dialect };
 }
 
 const hostOf = (url: string): string => new URL(url).hostname;

@@ -1,6 +1,7 @@
 import { isRecord } from '@caribou/contracts';
 import { z } from 'zod';
-import { LogLevel, ModelFile, sections } from '../schema/file-schema.js';
+import { LogLevel, sections } from '../schema/file-schema.js';
+import { ModelFile } from '../schema/model-schema.js';
 
 type Schema = Readonly<Record<string, unknown>>;
 

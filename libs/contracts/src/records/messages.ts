@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ProviderExtras } from './provider-extras.js';
 
 /**
  * Messages have LangChain's JSON format everywhere, in state, on the bus and in replies: clients read this format, and
@@ -58,6 +59,7 @@ export const AiMessage = z.object({
   tool_calls: z.array(ToolCall),
   invalid_tool_calls: z.array(InvalidToolCall),
   usage_metadata: UsageMetadata.optional(),
+  provider_extras: ProviderExtras.optional(),
 });
 export type AiMessage = z.infer<typeof AiMessage>;
 
@@ -73,6 +75,14 @@ export type ToolMessage = z.infer<typeof ToolMessage>;
 
 export const Message = z.discriminatedUnion('type', [HumanMessage, SystemMessage, AiMessage, ToolMessage]);
 export type Message = z.infer<typeof Message>;
+
+/** A message as clients see it. */
+export const ShownMessage = z.discriminatedUnion('type', [
+  HumanMessage,
+  SystemMessage,
+  AiMessage.omit({ provider_extras: true }),
+  ToolMessage,
+]);
 
 /** Removes a message (or all, with `REMOVE_ALL`) from the list. */
 export const RemoveMessage = z.object({ type: z.literal('remove'), id: z.string() });

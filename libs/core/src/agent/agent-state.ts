@@ -12,6 +12,7 @@ import {
   type SystemMessage,
   type ThreadState,
 } from '@caribou/contracts';
+import { withFittingExtras } from './fitting-extras.js';
 
 export const EMPTY_STATE: ThreadState = { messages: [] };
 
@@ -19,7 +20,7 @@ export const EMPTY_STATE: ThreadState = { messages: [] };
  * The one reducer of thread state: pure, never mutates, preserves the identity of every message it does not touch (the
  * store finds new log entries by identity).
  *
- * Merge rules: `messages` append; the same id replaces in place; `remove` deletes one (an unknown id is ignored),
+ * Merge rules: `messages` append; the same id replaces in place, with the provider's extras that fit the new content; `remove` deletes one (an unknown id is ignored),
  * `__remove_all__` drops everything before it; `artifacts` union in first-seen order; `viewed_images` are merged by
  * path, and an empty object clears them; `promoted` is merged while the catalogue is the same; `guards` and
  * `extensions` are merged by middleware, null deletes one; every other channel takes the last value.
@@ -127,7 +128,7 @@ function mergeMessages(current: readonly Message[], changes: readonly (Message |
   }
   const byId = new Map(current.map((message) => [message.id, message]));
   for (const change of changes) {
-    if (change.type !== 'remove') byId.set(change.id, change);
+    if (change.type !== 'remove') byId.set(change.id, withFittingExtras(byId.get(change.id), change));
     else if (change.id === REMOVE_ALL) byId.clear();
     else byId.delete(change.id);
   }

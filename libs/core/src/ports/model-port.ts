@@ -36,12 +36,27 @@ export interface ModelDelta {
   };
   readonly finishReason?: string;
   readonly responseMetadata?: Readonly<Record<string, unknown>>;
+  readonly extras?: AnswerExtras;
+}
+
+/**
+ * What the provider requires back with this answer (`ProviderExtras`). Over the deltas of an answer, fields of `message` and of
+ * each call are merged, a later value replaces an earlier one, and `parts` are appended.
+ */
+export interface AnswerExtras {
+  readonly message?: unknown;
+  /** By the index of the call in this answer, as in `toolCallChunks`. */
+  readonly calls?: Readonly<Record<number, unknown>>;
+  /** Items of the provider; `{ text: n }` for the next n UTF-16 units of the content, `{ call: index }` for a call. */
+  readonly parts?: readonly unknown[];
 }
 
 /** A model by its configured name. */
 export interface ModelPort {
   readonly name: string;
   readonly endpoint: ModelEndpoint;
+  /** Name of the provider's variant of the protocol. */
+  readonly dialect: string;
   readonly supportsVision: boolean;
   readonly supportsThinking: boolean;
   /** Size of the context window in tokens; undefined when it is not configured. */

@@ -20,6 +20,7 @@ export function gateModel(model: ModelPort, gate: ModelGate): ModelPort {
   return {
     name: model.name,
     endpoint: model.endpoint,
+    dialect: model.dialect,
     supportsVision: model.supportsVision,
     supportsThinking: model.supportsThinking,
     ...omitUndefined({ maxInputTokens: model.maxInputTokens }),

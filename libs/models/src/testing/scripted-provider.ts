@@ -63,6 +63,7 @@ export function modelAt(
     description: '',
     model: 'm-1',
     baseUrl,
+    dialect: 'generic',
     supportsThinking: false,
     supportsVision: false,
     supportsReasoningEffort: false,

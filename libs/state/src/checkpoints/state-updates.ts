@@ -14,7 +14,7 @@ import { type CheckpointDraft, checkpointCall } from './commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
-import { headOf } from './stored-checkpoint.js';
+import { headOf, toShownState } from './stored-checkpoint.js';
 import { callThread } from '../redis/thread-call.js';
 import { assertAllowed } from '../threads/thread-records.js';
 
@@ -91,7 +91,7 @@ const viewAfter = (draft: CheckpointDraft, checkpointId: string, createdAt: stri
   createdAt,
   metadata: draft.metadata,
   next: draft.next,
-  state: draft.state,
+  state: toShownState(draft.state),
 });
 
 /**

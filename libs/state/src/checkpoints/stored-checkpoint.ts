@@ -8,6 +8,7 @@ import {
   type NextNode,
   type ThreadState,
   omitUndefined,
+  toClientMessage,
 } from '@caribou/contracts';
 import type { ThreadHead } from '../ports/run-store.js';
 import { entriesOf, type EntryRange, fieldsOf, HeadLog, type LogCounters } from './head-log.js';
@@ -123,6 +124,7 @@ export function headOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint |
   };
 }
 
+/** The checkpoint for readers outside of the loop, without what is hidden from clients. */
 export function viewOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint): CheckpointView {
   return {
     checkpointId: checkpoint.id,
@@ -131,6 +133,18 @@ export function viewOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint):
     metadata: checkpoint.metadata,
     next: checkpoint.next,
     ...omitUndefined({ error: checkpoint.error }),
-    state: stateOf(loaded, checkpoint),
+    state: toShownState(stateOf(loaded, checkpoint)),
   };
+}
+
+/** The state without what is hidden from clients. A message gives the same object each time. */
+export const toShownState = (state: ThreadState): ThreadState => ({ ...state, messages: state.messages.map(toShown) });
+
+const shownMessages = new WeakMap<Message, Message>();
+
+function toShown(message: Message): Message {
+  if (message.type !== 'ai' || message.provider_extras === undefined) return message;
+  const shown = shownMessages.get(message) ?? toClientMessage(message);
+  shownMessages.set(message, shown);
+  return shown;
 }

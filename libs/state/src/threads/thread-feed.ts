@@ -1,4 +1,4 @@
-import { type Message, NotFoundError } from '@caribou/contracts';
+import { type Message, NotFoundError, toClientMessage } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { FeedPage, FeedQuery, FeedRow, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
@@ -84,5 +84,5 @@ const toFeedRow = (seq: number, row: StoredRow, message: string): FeedRow => ({
   seq,
   runId: row.run ?? null,
   createdAt: row.at,
-  message: parseStored<Message>(message),
+  message: toClientMessage(parseStored<Message>(message)),
 });

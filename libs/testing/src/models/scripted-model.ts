@@ -1,6 +1,6 @@
 import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
 import { ModelError } from '@caribou/contracts';
-import type { ModelCall, ModelDelta, ModelPort } from '@caribou/core';
+import type { AnswerExtras, ModelCall, ModelDelta, ModelPort } from '@caribou/core';
 
 /** A call as the provider streams it; `args` as text may be invalid JSON. */
 export interface ScriptedCall {
@@ -13,6 +13,8 @@ export interface ScriptedAnswer {
   readonly reasoning?: readonly string[];
   readonly content?: readonly string[] | string;
   readonly calls?: readonly ScriptedCall[];
+  /** Sent with the calls, before the usage. */
+  readonly extras?: AnswerExtras;
   readonly usage?: { readonly input_tokens: number; readonly output_tokens: number; readonly total_tokens: number };
   /** Default `tool_calls` with calls, else `stop`. */
   readonly finishReason?: string;
@@ -39,6 +41,7 @@ export function scriptedModel(script: readonly (ScriptedAnswer | readonly Script
   return {
     name: 'scripted',
     endpoint: { provider: 'test', model: 'scripted' },
+    dialect: 'generic',
     supportsVision: false,
     supportsThinking: true,
     calls,
@@ -86,6 +89,7 @@ function deltasOf(answer: ScriptedAnswer): readonly ModelDelta[] {
     ...(answer.reasoning ?? []).map((reasoning) => ({ reasoning })),
     ...content.map((text) => ({ content: text })),
     ...(answer.calls ?? []).flatMap((call, index) => callDeltas(call, index)),
+    ...(answer.extras === undefined ? [] : [{ extras: answer.extras }]),
     ...(answer.usage === undefined ? [] : [{ usage: answer.usage }]),
   ];
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RunId } from '../../common/ids.js';
-import { Message } from '../../records/messages.js';
+import { ShownMessage } from '../../records/messages.js';
 import { queryInt, route } from '../route.js';
 import { ThreadPath } from './threads.js';
 
@@ -17,7 +17,7 @@ const FeedQuery = z.object({
 const FeedMessage = z.object({
   run_id: z.string().nullable().describe('The run that wrote it first; null: written by a client outside a run'),
   seq: z.number().int().min(1).describe('Increases with each message, never changes and is never reused'),
-  content: Message,
+  content: ShownMessage,
   metadata: z.object({ caller: z.string() }),
   created_at: z.string(),
   event_type: z.enum(['llm.human.input', 'llm.ai.response', 'llm.tool.result']),

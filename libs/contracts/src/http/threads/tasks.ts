@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ThreadId } from '../../common/ids.js';
-import { Message } from '../../records/messages.js';
+import { ShownMessage } from '../../records/messages.js';
 import { TokenCounts } from '../../records/token-counts.js';
 import { queryInt, route } from '../route.js';
 
@@ -28,7 +28,7 @@ export type DelegatedTaskReply = z.infer<typeof DelegatedTaskReply>;
 
 export const DelegatedTaskDetailReply = DelegatedTaskReply.extend({
   result: z.string().nullable(),
-  messages: z.array(Message).describe('The task given to the subagent and all further messages, in order'),
+  messages: z.array(ShownMessage).describe('The task given to the subagent and all further messages, in order'),
 });
 export type DelegatedTaskDetailReply = z.infer<typeof DelegatedTaskDetailReply>;
 

@@ -1,4 +1,4 @@
-import { FencedError, type Message } from '@caribou/contracts';
+import { FencedError, type Message, toClientMessage } from '@caribou/contracts';
 import type {
   JobProgress,
   MemoryJob,
@@ -168,7 +168,7 @@ async function readMessages(
   const texts = await expandTexts(flat.filter((_, index) => index % 2 === 1));
   const messages = texts.map((text, index) => ({
     entry: Number(flat[2 * index]),
-    message: parseStored<Message>(text),
+    message: toClientMessage(parseStored<Message>(text)),
   }));
   return { messages, last };
 }

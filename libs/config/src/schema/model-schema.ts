@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { dialectNames } from '../settings/dialects.js';
+
+/** An entry of `models` in config.yaml. */
+export const ModelFile = z
+  .object({
+    name: z.string().min(1).max(200).describe('Name that requests use; unique'),
+    display_name: z.string().optional().describe('Name shown to users; default: name'),
+    description: z.string().optional().describe('One line shown to users'),
+    use: z
+      .string()
+      .optional()
+      .describe("Client class in DeerFlow; those that speak OpenAI's protocol are served by the same client"),
+    dialect: z
+      .enum(dialectNames)
+      .optional()
+      .describe("The provider's variant of the protocol; default: of the class of `use`, else of the host of base_url"),
+    model: z.string().min(1).optional().describe("The provider's name of the model; default: name"),
+    api_key: z.string().min(1).optional().describe('Default: $OPENAI_API_KEY'),
+    base_url: z
+      .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
+      .optional()
+      .describe('Default: $OPENAI_BASE_URL, else https://api.openai.com/v1'),
+    max_tokens: z.int().min(1).optional().describe('Longest answer, in tokens'),
+    max_input_tokens: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('What the model can read, in tokens; for fractions of it; context_window counts as well'),
+    temperature: z.number().min(0).max(2).optional().describe('0 to 2'),
+    supports_thinking: z.boolean().default(false).describe('Requests may switch thinking on'),
+    supports_vision: z.boolean().default(false).describe('The model reads images'),
+    supports_reasoning_effort: z.boolean().default(false).describe('Requests may send reasoning_effort'),
+    send_reasoning: z
+      .boolean()
+      .optional()
+      .describe('Send the reasoning of earlier answers back as reasoning_content; default: as the class of `use` does'),
+    when_thinking_enabled: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('Body fields merged in while thinking is on'),
+    when_thinking_disabled: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('Body fields merged in while thinking is off; default: what turns when_thinking_enabled off'),
+    thinking: z.record(z.string(), z.unknown()).optional().describe('Shortcut for when_thinking_enabled.thinking'),
+    default_headers: z.record(z.string(), z.string()).optional().describe('HTTP headers added to each request'),
+    extra_body: z.record(z.string(), z.unknown()).optional().describe('Body fields added to each request'),
+  })
+  .describe('One model');
