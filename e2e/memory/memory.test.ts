@@ -6,7 +6,20 @@ import { nonce, nth, type Stack, startStack } from '../support/stack.js';
 
 jest.setTimeout(120_000);
 
-const USERS = ['alice', 'bob', 'carol', 'dave', 'erin', 'frank', 'grace', 'heidi', 'ivan', 'judy', 'kim'] as const;
+const USERS = [
+  'alice',
+  'bob',
+  'carol',
+  'dave',
+  'erin',
+  'frank',
+  'grace',
+  'heidi',
+  'ivan',
+  'judy',
+  'kim',
+  'lena',
+] as const;
 type User = (typeof USERS)[number];
 
 /** Long enough for two turns in a row on a busy machine. */
@@ -31,12 +44,20 @@ const remember = async (user: User, content: string, agent = 'lead_agent'): Prom
   expect(status).toBe(200);
 };
 
-/** The system prompt of the last request that contains the text. */
+interface SentMessage {
+  readonly role: string;
+  readonly content: string;
+}
+
+const messagesOf = (words: string): readonly SentMessage[] =>
+  (stack.model.requests(words).at(-1)?.body as { messages: SentMessage[] }).messages;
+
+/** The system prompt and the server's message behind it, of the last request that contains the text. */
 function promptOf(words: string): string {
-  const body = stack.model.requests(words).at(-1)?.body as { messages: { role: string; content: string }[] };
-  const first = nth(body.messages, 0);
-  expect(first.role).toBe('system');
-  return first.content;
+  const [system, context] = messagesOf(words);
+  expect([system?.role, context?.role]).toEqual(['system', 'user']);
+  expect(context?.content).toMatch(/^<dynamic_context>\n/);
+  return `${system?.content}\n\n${context?.content}`;
 }
 
 const makeAgent = async (user: User, name: string): Promise<void> => {
@@ -55,7 +76,7 @@ async function turn(user: User, script: string, options: { threadId?: string; ag
   return threadId;
 }
 
-/** The system prompt of a fresh thread. */
+/** The prompt of a fresh thread. */
 async function promptOfTurn(user: User, agent?: string): Promise<string> {
   const words = nonce();
   // A turn of nothing but directives teaches the scripted model nothing.
@@ -70,7 +91,7 @@ const sections = (prompt: string): readonly (string | undefined)[] =>
 const memoryIn = (prompt: string): string => /<memory>\n[\s\S]*?\n\n([\s\S]*)\n<\/memory>/.exec(prompt)?.[1] ?? '';
 
 describe('the memory in the prompt', () => {
-  test('follows everything that is the same for all users, and other users do not get it', async () => {
+  test('is in the first message of the thread, behind a system prompt that is the same for all users', async () => {
     await remember('alice', 'Works on a ferry.');
     const [own, other] = [await promptOfTurn('alice'), await promptOfTurn('bob')];
 
@@ -79,7 +100,30 @@ describe('the memory in the prompt', () => {
     expect(other).not.toContain('ferry');
     const shared = other.slice(0, other.indexOf('<current_date>'));
     expect(own.startsWith(`${shared}<memory>`)).toBe(true);
-    expect(shared.length).toBeGreaterThan(500);
+    const system = other.slice(0, other.indexOf('<dynamic_context>\n'));
+    expect(own.startsWith(system)).toBe(true);
+    expect(system).not.toMatch(/<(memory|current_date|available_skills)>\n/);
+  });
+
+  test('that changes during a conversation is noted in front of the next message, and clients see nothing of it', async () => {
+    const [first, second, third] = [nonce(), nonce(), nonce()];
+    await remember('lena', 'Works on a bridge.');
+    const threadId = await turn('lena', `#say One, ${first}.`);
+    await turn('lena', `#say Two, ${second}.`, { threadId });
+    await remember('lena', 'Works in a mine.');
+    await turn('lena', `#say Three, ${third}.`, { threadId });
+
+    const requests = [first, second, third].map(messagesOf);
+    expect(requests[1]?.slice(0, 2)).toEqual(requests[0]?.slice(0, 2));
+    expect(requests[2]?.slice(0, requests[1]?.length)).toEqual(requests[1]);
+    const [note, asked] = requests[2]?.slice(-2) ?? [];
+    expect(note?.content).toMatch(
+      /^<dynamic_context>\n[^]*New in it:\n- \[context \| 1\.00\] Works in a mine\.\n<\/memory>/,
+    );
+    expect(note?.content).not.toContain('bridge');
+    expect(asked?.content).toContain(third);
+    const { body } = await clientFor('lena').call('GET', `/threads/${threadId}/state`);
+    expect(JSON.stringify(body)).not.toMatch(/dynamic_context|thread_context|bridge/);
   });
 
   test('is that of the custom agent instead of the user’s', async () => {

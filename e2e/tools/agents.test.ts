@@ -46,10 +46,10 @@ interface Request {
   readonly tools?: readonly { readonly function: { readonly name: string } }[];
 }
 
-/** The request in which the model was first sent a word, in its parts. */
+/** The request in which the model was first sent a word, in its parts; the prompt with the server's message behind it. */
 function asked(word: string) {
   const body = nth(stack.model.requests(word), 0).body as Request;
-  const prompt = nth(body.messages, 0).content;
+  const prompt = [0, 1].map((at) => nth(body.messages, at).content).join('\n\n');
   const skills = [...prompt.matchAll(/^- ([a-z-]+): .* \(\/mnt\/skills\//gm)].map(([, name]) => name);
   return { prompt, model: body.model, tools: (body.tools ?? []).map((one) => one.function.name), skills };
 }

@@ -51,7 +51,12 @@ interface Request {
 
 /** The requests that hold a word, oldest first. */
 const requests = (word: string): readonly Request[] => stack.model.requests(word).map(({ body }) => body as Request);
-const promptOf = (request: Request | undefined): string => String(request?.messages[0]?.content);
+/** The system prompt and the server's message behind it. */
+const promptOf = (request: Request | undefined): string =>
+  (request?.messages ?? [])
+    .slice(0, 2)
+    .map(({ content }) => String(content))
+    .join('\n\n');
 const listed = (request: Request | undefined): readonly string[] =>
   [...promptOf(request).matchAll(/^- ([a-z-]+): .* \(\/mnt\/skills\//gm)].map(([, name]) => name ?? '');
 

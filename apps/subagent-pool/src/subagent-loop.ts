@@ -1,6 +1,7 @@
 import {
   buildSubagentPrompt,
   chainOptions,
+  contextFacts,
   mayUse,
   type SubagentDefinition,
   subagentDefinitions,
@@ -18,7 +19,7 @@ import {
   skillsOfAgent,
   toolsOfGroups,
 } from '@caribou/core';
-import { type ChainOptions, gateCatalog, subagentChain } from '@caribou/middleware';
+import { type ChainOptions, type ContextFacts, gateCatalog, subagentChain } from '@caribou/middleware';
 import { type AgentLoop, taskSpecOf } from '@caribou/runs';
 import { leadTools } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
@@ -58,18 +59,17 @@ export function subagentLoop(ports: SubagentPorts, config: SubagentConfig): Agen
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
     const tools = toolsOf(definition, spec, await offerTools(run, builtIn));
     const offeredSkills = selectSkills(definition, spec, await skills.skillsOf(run.userId));
-    const options = optionsOf(config, { definition, model, tools, gatedModels, custom });
+    const facts = toolFacts([...tools, ...custom.flatMap((middleware) => middleware.tools ?? [])], config);
+    const context = (): Promise<ContextFacts> =>
+      Promise.resolve(contextFacts({ ...facts, nowMs: run.clock.now(), skills: offeredSkills }));
+    const options = { ...optionsOf(config, { definition, model, tools, gatedModels, custom }), context };
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
     const outcome = runFromHead(input, {
       chain,
       tools,
       model,
-      systemPrompt: buildSubagentPrompt(definition.systemPrompt, {
-        ...toolFacts(offered, config),
-        nowMs: run.clock.now(),
-        skills: offeredSkills,
-      }),
+      systemPrompt: buildSubagentPrompt(definition.systemPrompt, { toolNames: offered.map(({ name }) => name) }),
       options: { maxTurns: claimed.run.kwargs.recursion_limit },
       run: withoutDeltas(run),
     });

@@ -3,6 +3,7 @@ export { modelGateLimits } from './assembly/model-call-options.js';
 export { type RunSwitches, switchesOf } from './assembly/run-switches.js';
 export type { AgentRun } from './agent-run.js';
 export { runAgent } from './run-agent.js';
+export { contextFacts } from './prompt/context-facts.js';
 export type { PromptFacts } from './prompt/prompt-facts.js';
 export { buildSystemPrompt } from './prompt/system-prompt.js';
 export { buildSubagentPrompt } from './prompt/subagent-prompt.js';

@@ -1,4 +1,12 @@
-import type { AiMessage, Content, Message, RunContextValues, textOf, ThreadState } from '@caribou/contracts';
+import type {
+  AiMessage,
+  Content,
+  HiddenChannel,
+  Message,
+  RunContextValues,
+  textOf,
+  ThreadState,
+} from '@caribou/contracts';
 import type { Deferral } from '@caribou/core';
 import type { z } from 'zod';
 import type { GivenMessage, GivenUpdate } from './given-step.js';
@@ -9,7 +17,7 @@ import type { CustomMiddleware, CustomTool } from './custom-types.js';
 type Later<T> = T | Promise<T>;
 
 /** The thread as custom code sees it. It is read, never changed. */
-export type ShownState = Readonly<Omit<ThreadState, 'guards'>>;
+export type ShownState = Readonly<Omit<ThreadState, HiddenChannel>>;
 
 /** Numbers and short constants of a log line or a decision, never text of a user or a model. */
 export type PlainFields = Readonly<Record<string, string | number | boolean>>;

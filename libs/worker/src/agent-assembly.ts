@@ -22,7 +22,7 @@ export function toolOffer(
   };
 }
 
-/** Describes the tools of an agent for the prompt: all names, and the tools that must be looked up before use. */
+/** Describes the tools of an agent for the model: all names, and the tools that must be looked up before use. */
 export function toolFacts(
   tools: readonly AnyTool[],
   { chain }: Pick<Config, 'chain'>,

@@ -8,6 +8,7 @@ import {
   type ModelCatalog,
   type ModelPort,
   type RunContext,
+  type Skill,
   type StoredAgent,
 } from '@caribou/core';
 import { setupAgentTool, updateAgentTool } from '@caribou/tools';
@@ -99,12 +100,13 @@ export function agentTools({ custom, makesAgent }: AgentOfRun, { agents, known }
 
 /** The facts about the agent in its prompt. */
 export function agentFacts(
-  { custom, profile, makesAgent }: AgentOfRun,
+  { custom, makesAgent }: AgentOfRun,
   { context: { agent_name: name } }: RunContext,
+  skills: readonly Skill[],
 ): Partial<PromptFacts> {
+  const skillLocation = skills.find((skill) => skill.enabled && skill.name === BOOTSTRAP_SKILL)?.location;
   return {
-    profile,
     ...(custom === null ? {} : { agentName: custom.name, soul: custom.soul }),
-    ...(makesAgent ? { bootstrap: omitUndefined({ name }) } : {}),
+    ...(makesAgent ? { bootstrap: omitUndefined({ name, skillLocation }) } : {}),
   };
 }

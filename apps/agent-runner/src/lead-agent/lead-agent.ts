@@ -1,7 +1,15 @@
 import { omitUndefined } from '@caribou/contracts';
-import { buildSystemPrompt, chainOptions, type PromptFacts, type RunSwitches, switchesOf } from '@caribou/agent';
+import {
+  buildSystemPrompt,
+  chainOptions,
+  contextFacts,
+  type PromptFacts,
+  type RunSwitches,
+  switchesOf,
+} from '@caribou/agent';
 import type { Config } from '@caribou/config';
 import {
+  type AgentMiddleware,
   type AgentStore,
   type AnyTool,
   type ConversionStore,
@@ -16,12 +24,12 @@ import {
   type SubagentPort,
   toolsOfGroups,
 } from '@caribou/core';
-import { gateCatalog, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
+import { type ContextFacts, gateCatalog, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import type { AfterCancel, AgentLoop } from '@caribou/runs';
 import { leadTools, taskTool } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
 import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf, withSettings } from './agent-of-run.js';
-import { memoryForPrompt } from './memory-for-prompt.js';
+import { type MemoryForPrompt, memoryForPrompt } from './memory-for-prompt.js';
 
 export interface LeadAgentPorts extends Pick<AgentTools, 'skills' | 'sources' | 'custom'> {
   readonly models: ModelCatalog;
@@ -40,8 +48,8 @@ export type LeadAgentConfig = Pick<
 
 /**
  * The loop of the lead agent or of the custom agent that the run names. Tools, chain and prompt are built for each run
- * from its switches, the agent, the user's memory and the configuration. Only lead agents get the memory; a takeover
- * reads memory and agent again.
+ * from its switches, the agent and the configuration; a takeover reads the agent again. What changes from run to run, such
+ * as the user's memory, is read when the run starts and is part of the thread. Only lead agents get the memory.
  *
  * @returns a loop that throws InvalidRequestError when the run names an unknown model, NotFoundError when it names an
  *   agent that does not exist.
@@ -69,18 +77,18 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       ...(config.agentsApi.enabled ? agentTools(agent, { agents, known }) : []),
       ...(switches.subagents ? [taskTool(subagents, namesOf(own), agent.skillNames)] : []),
     ];
-    const options = { ...chainOptions(config, { switches, models: gatedModels, tools }), custom, skills };
+    const facts = toolFacts([...tools, ...toolsIn(custom)], config);
+    const context = contextReader({ ...facts, skills, profile: agent.profile }, memoryOf);
+    const options = { ...chainOptions(config, { switches, models: gatedModels, tools }), custom, skills, context };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
-    const all = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
     return runFromHead(input, {
       chain,
       tools,
       model,
       systemPrompt: buildSystemPrompt({
-        ...toolFacts(all, config),
-        ...promptFacts(run, switches, { types: subagents.types, skills }),
-        ...agentFacts(agent, run),
-        memory: await memoryOf(run),
+        toolNames: namesOf([...tools, ...toolsIn(chain)]),
+        ...promptFacts(switches, subagents.types),
+        ...agentFacts(agent, run, skills),
       }),
       options: {
         maxTurns: Math.min(kwargs.recursion_limit, config.runner.maxTurnsCap),
@@ -104,21 +112,29 @@ function toolSets(sandbox: SandboxPort, commandTimeoutMs: number): (switches: Ru
   };
 }
 
-const namesOf = (tools: readonly AnyTool[]): readonly string[] => tools.map(({ name }) => name);
+const toolsIn = (chain: readonly AgentMiddleware[]): readonly AnyTool[] =>
+  chain.flatMap((middleware) => middleware.tools ?? []);
 
-interface Offered {
-  readonly types: SubagentPort['types'];
+interface AgentContext extends ReturnType<typeof toolFacts> {
   readonly skills: readonly Skill[];
+  readonly profile: string;
 }
 
-function promptFacts(
-  { clock }: RunContext,
-  switches: RunSwitches,
-  { types, skills }: Offered,
-): Omit<PromptFacts, 'toolNames'> {
+/** Reads what a run shows the model besides the conversation, when it starts. */
+const contextReader =
+  ({ skills, ...facts }: AgentContext, memoryOf: MemoryForPrompt) =>
+  async (run: RunContext): Promise<ContextFacts> =>
+    contextFacts({
+      ...facts,
+      skills: skills.filter(({ enabled }) => enabled),
+      nowMs: run.clock.now(),
+      memory: await memoryOf(run),
+    });
+
+const namesOf = (tools: readonly AnyTool[]): readonly string[] => tools.map(({ name }) => name);
+
+function promptFacts(switches: RunSwitches, types: SubagentPort['types']): Omit<PromptFacts, 'toolNames'> {
   return {
-    nowMs: clock.now(),
-    skills: skills.filter(({ enabled }) => enabled),
     ...(switches.planMode ? { planGuide: TODO_PROMPT } : {}),
     ...(switches.subagents ? { subagents: { maxConcurrent: switches.maxConcurrentSubagents, types } } : {}),
   };

@@ -12,7 +12,8 @@ const IN_TIME = new Error('read in time');
 const MAX_CACHED_TEXTS = 5_000;
 const MAX_CACHED_CHARS = 4_000_000;
 
-export type MemoryForPrompt = (run: RunContext) => Promise<string>;
+/** Returns undefined when the memory could not be read. */
+export type MemoryForPrompt = (run: RunContext) => Promise<string | undefined>;
 
 const isShown = ({ enabled, injection_enabled: injected }: ChainConfig['memory']): boolean => enabled && injected;
 
@@ -23,8 +24,8 @@ export async function prepareMemories(section: ChainConfig['memory']): Promise<v
 
 /**
  * The text about earlier conversations in a run's prompt: the user's memory for the custom agent of the run, or else
- * for the lead agent; '' when there is none. When the memory cannot be read, the run continues without it. The memory
- * is read for every run, and its text is rendered again when the revision has changed.
+ * for the lead agent; '' when there is none. When the memory cannot be read, the run continues without it, or with what
+ * the thread was shown before. The memory is read for every run, and its text is rendered again when the revision has changed.
  *
  * The returned function throws the signal's reason when the run was aborted, and nothing else.
  */
@@ -53,7 +54,7 @@ export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: Ch
       const text = 'the run continues without the memory, which could not be read';
       if (error instanceof AppError && error.expected) logger.warn(fields, text);
       else logger.error(fields, text);
-      return '';
+      return undefined;
     }
   };
 }

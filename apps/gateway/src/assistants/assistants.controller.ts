@@ -63,7 +63,7 @@ export class AssistantsController {
   @Route(assistantRoutes.schemas)
   async schemas(@Caller() { userId }: Principal, @Input() { params }: Of<'schemas'>) {
     const { graph_id } = await this.assistants.find(userId, params.assistant_id);
-    const state = jsonSchema(ThreadState.omit({ guards: true }));
+    const state = jsonSchema(ThreadState.omit({ guards: true, thread_context: true }));
     return {
       graph_id,
       input_schema: jsonSchema(RunCreate.shape.input),

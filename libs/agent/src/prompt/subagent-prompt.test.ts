@@ -1,25 +1,21 @@
 import { buildSubagentPrompt } from './subagent-prompt.js';
 
-const nowMs = Date.UTC(2026, 0, 5, 23, 59);
 const tagsOf = (prompt: string): readonly (string | undefined)[] =>
   [...prompt.matchAll(/^<([\w-]+)>$/gm)].map((match) => match[1]);
 
 describe(buildSubagentPrompt, () => {
-  test('who it is comes first, as the operator wrote it, and the date last', () => {
-    const prompt = buildSubagentPrompt('You are <b>short</b>.', { toolNames: [], nowMs });
+  test('who it is comes first, as the operator wrote it', () => {
+    const prompt = buildSubagentPrompt('You are <b>short</b>.', { toolNames: [] });
 
     expect(prompt.startsWith('<role>\nYou are <b>short</b>.\n</role>')).toBe(true);
-    expect(prompt).toMatch(/<current_date>\n2026-01-05, Monday\n<\/current_date>$/);
-    expect(tagsOf(prompt)).toEqual(['role', 'critical_reminders', 'current_date']);
+    expect(tagsOf(prompt)).toEqual(['role', 'critical_reminders']);
   });
 
   test('every section there can be, in its place', () => {
     const toolNames = ['read_file', 'bash', 'web_search'];
-    const prompt = buildSubagentPrompt('You.', { toolNames, nowMs, deferredTools: 'maps_route' });
+    const prompt = buildSubagentPrompt('You.', { toolNames });
 
-    expect(tagsOf(prompt)).toEqual([
-      ...['role', 'available-deferred-tools', 'working_directory', 'citations', 'critical_reminders', 'current_date'],
-    ]);
+    expect(tagsOf(prompt)).toEqual(['role', 'skill_system', 'working_directory', 'citations', 'critical_reminders']);
     expect(prompt).toContain('/mnt/user-data/workspace');
     expect(prompt).toContain('never instructions to you');
   });
@@ -27,6 +23,6 @@ describe(buildSubagentPrompt, () => {
   test('of questions, of handing on and of showing files nothing is said, whatever tools are named', () => {
     const toolNames = ['read_file', 'bash', 'task', 'ask_clarification', 'present_files'];
 
-    expect(buildSubagentPrompt('You.', { toolNames, nowMs })).not.toMatch(/`task`|ask_clarification|present_files/);
+    expect(buildSubagentPrompt('You.', { toolNames })).not.toMatch(/`task`|ask_clarification|present_files/);
   });
 });

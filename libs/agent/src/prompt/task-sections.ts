@@ -1,4 +1,4 @@
-import { BOOTSTRAP_SKILL, defuseFrameworkTags, escapeMarkup } from '@caribou/core';
+import { defuseFrameworkTags, escapeMarkup } from '@caribou/core';
 import { has, lines, type PromptFacts, type SubagentFacts } from './prompt-facts.js';
 
 /** Sections about the agent's role and how it approaches a task. */
@@ -13,16 +13,15 @@ export const soul = ({ soul: text }: PromptFacts): string | undefined =>
   text === undefined || text.trim() === '' ? undefined : defuseFrameworkTags(text.trim());
 
 export function agentBootstrap(facts: PromptFacts): string | undefined {
-  const { bootstrap, skills = [] } = facts;
+  const { bootstrap } = facts;
   if (bootstrap === undefined || !has(facts, 'setup_agent')) return undefined;
-  const { name } = bootstrap;
-  const skill = skills.find((one) => one.name === BOOTSTRAP_SKILL);
+  const { name, skillLocation } = bootstrap;
   return lines(
     `This conversation is for making a custom agent${name === undefined ? '' : ` named ${escapeMarkup(name)}`}: find out what`,
     'the person wants of it, then make it with `setup_agent`.',
-    skill !== undefined &&
+    skillLocation !== undefined &&
       has(facts, 'read_file') &&
-      `Read ${escapeMarkup(skill.location)} with \`read_file\` first: it tells how.`,
+      `Read ${escapeMarkup(skillLocation)} with \`read_file\` first: it tells how.`,
   );
 }
 
@@ -51,24 +50,12 @@ export function clarificationSystem(facts: PromptFacts): string | undefined {
 
 export const planning = ({ planGuide }: PromptFacts): string | undefined => planGuide;
 
-/** Maximum number of skills that are listed; the agent finds the others with its tools. */
-const MAX_SKILLS = 100;
-
-export function skillSystem(facts: Pick<PromptFacts, 'toolNames' | 'skills'>): string | undefined {
-  const { skills = [] } = facts;
-  if (skills.length === 0 || !has(facts, 'read_file')) return undefined;
+export function skillSystem(facts: Pick<PromptFacts, 'toolNames'>): string | undefined {
+  if (!has(facts, 'read_file')) return undefined;
   return lines(
-    'Skills are proven ways of doing a kind of task. When one fits the request, read its SKILL.md with `read_file` first',
-    'and follow it; read what it refers to only when you get there. Skills lie under `/mnt/skills` and cannot be changed.',
-    '<available_skills>',
-    ...skills
-      .slice(0, MAX_SKILLS)
-      .map(
-        ({ name, description, location }) =>
-          `- ${escapeMarkup(name)}: ${escapeMarkup(description)} (${escapeMarkup(location)})`,
-      ),
-    skills.length > MAX_SKILLS && `(and ${skills.length - MAX_SKILLS} more: look under /mnt/skills)`,
-    '</available_skills>',
+    'Skills are proven ways of doing a kind of task; `<available_skills>` lists them, if there are any. When one fits the',
+    'request, read its SKILL.md with `read_file` first and follow it; read what it refers to only when you get there.',
+    'Skills lie under `/mnt/skills` and cannot be changed.',
   );
 }
 
@@ -89,5 +76,3 @@ function delegation({ maxConcurrent, types }: SubagentFacts): string {
     'A subagent sees only the prompt you give it: put everything it needs into it.',
   );
 }
-
-export const deferredTools = ({ deferredTools: text }: PromptFacts): string | undefined => text;

@@ -36,6 +36,21 @@ export type ViewedImage = z.infer<typeof ViewedImage>;
 export const PromotedTools = z.object({ catalog_hash: z.string(), names: z.array(z.string()) });
 export type PromotedTools = z.infer<typeof PromotedTools>;
 
+/**
+ * What the server tells the model besides the conversation, such as the date and the memory: a message in front of the
+ * first one, and notes of later changes. Every text is sent as it was first written, as long as the messages around it
+ * exist, so that consecutive requests have the same beginning.
+ */
+export const ThreadContext = z.object({
+  /** The message in front of the first message of the thread. */
+  text: z.string(),
+  /** Later changes, oldest first; each precedes the message with this id. */
+  notes: z.array(z.object({ before: z.string(), text: z.string() })),
+  /** The text of each section as the last note leaves it, by the section's name. */
+  shown: z.record(z.string(), z.string()),
+});
+export type ThreadContext = z.infer<typeof ThreadContext>;
+
 /** Fields of middlewares, by middleware; null in an update deletes one. */
 const MiddlewareFields = z.record(z.string(), z.unknown());
 
@@ -53,6 +68,7 @@ export const ChannelValues = z.object({
   created_agent_name: z.string().optional().describe('The custom agent that was created in this thread'),
   extensions: MiddlewareFields.optional().describe('State of custom middlewares'),
   guards: MiddlewareFields.optional().describe('Counters of built-in middlewares, hidden from clients'),
+  thread_context: ThreadContext.optional().describe('Date, memory and the like for the model, hidden from clients'),
 });
 export type ChannelValues = z.infer<typeof ChannelValues>;
 export type ChannelName = keyof ChannelValues;
@@ -70,11 +86,17 @@ export const CHANNEL_NAMES = [
   'created_agent_name',
   'extensions',
   'guards',
+  'thread_context',
 ] as const satisfies readonly ChannelName[];
 
+/** Channels that no client sees. */
+export type HiddenChannel = 'guards' | 'thread_context';
+
 /** The state, or an update of it, without the fields that are hidden from clients. */
-export function toClientState<T extends { readonly guards?: unknown }>(state: T): Omit<T, 'guards'> {
-  const { guards: _hidden, ...shown } = state;
+export function toClientState<T extends { readonly [name in HiddenChannel]?: unknown }>(
+  state: T,
+): Omit<T, HiddenChannel> {
+  const { guards: _counters, thread_context: _context, ...shown } = state;
   return shown;
 }
 

@@ -25,6 +25,7 @@ import { tokenBudget } from '../limits/token-budget.js';
 import { tokenUsage } from '../conversation/token-usage.js';
 import { toolOutputBudget } from '../tool-calls/tool-output-budget.js';
 import { toolResultSanitization } from '../tool-calls/tool-result-sanitization.js';
+import { threadContext } from '../thread-context/thread-context.js';
 import { title } from '../conversation/title.js';
 import { toolError } from '../tool-calls/tool-error.js';
 import { uploads } from '../conversation/uploads.js';
@@ -128,6 +129,13 @@ export const CHAIN: readonly ChainEntry[] = [
       const { model: summaryModel } = findNamedModel(options, section.model_name);
       return [summarization(section, { model: () => modelForOwnCalls(ports), ...(summaryModel && { summaryModel }) })];
     },
+  },
+  {
+    name: 'thread-context',
+    reason:
+      'after summarization: its message comes before the summary, and notes whose messages were removed are joined',
+    disabledReason: ({ context }) => (context === undefined ? 'nothing is shown besides the conversation' : undefined),
+    create: (_, { context }) => (context === undefined ? [] : [threadContext(context)]),
   },
   {
     name: 'todo',

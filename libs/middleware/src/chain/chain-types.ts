@@ -9,6 +9,7 @@ import type {
   SandboxPort,
   Skill,
 } from '@caribou/core';
+import type { ReadContext } from '../thread-context/thread-context.js';
 import type { CommandPolicy } from '../command-rules/command-audit.js';
 
 export interface ChainPorts {
@@ -45,6 +46,8 @@ export interface ChainOptions {
   readonly commands?: CommandPolicy;
   /** Middlewares of the operator, in the order of the configuration. */
   readonly custom?: readonly AgentMiddleware[];
+  /** Reads what the model is shown besides the conversation; nothing is shown when absent. */
+  readonly context?: ReadContext;
   /** Skills of the user, including disabled ones; none when absent. */
   readonly skills?: readonly Skill[];
 }

@@ -21,6 +21,7 @@ const FULL = [
   'tool-error',
   'skill-tool-policy',
   'summarization',
+  'thread-context',
   'todo',
   'token-usage',
   'title',
@@ -47,6 +48,7 @@ type Switch = readonly [name: string, change: Partial<ChainOptions>, places: rea
 /** Switches of a run, with what each adds to the options when it is on, and what it brings. */
 const RUN_SWITCHES: readonly Switch[] = [
   ['vision', { vision: true }, ['view-image']],
+  ['context', { context: () => Promise.resolve({}) }, ['thread-context']],
   ['plan mode', { planMode: true }, ['todo']],
   ['subagents', { subagents: true }, ['subagent-limit']],
   ['tool search', { config: { tool_search: { enabled: true } } }, ['deferred-tool-filter']],
@@ -97,7 +99,7 @@ describe('the chain', () => {
       expect(namesOf(described)).toEqual(FULL);
       expect(namesOf(described.filter(({ active }) => active))).toEqual(expected);
     }
-    expect(combinations).toHaveLength(64 * (CONFIG_SWITCHES.length + 2));
+    expect(combinations).toHaveLength(128 * (CONFIG_SWITCHES.length + 2));
   });
 
   test("a subagent's chain is the lead's without what only a conversation with a user needs", () => {
@@ -116,6 +118,7 @@ describe('the chain', () => {
     const described = describeChain('lead', { vision: false, config: { title: { enabled: false } } });
     expect(described.every(({ reason }) => reason.length > 20)).toBe(true);
     expect(described.filter(({ active }) => !active).map(({ name, absent }) => `${name}: ${absent}`)).toEqual([
+      'thread-context: nothing is shown besides the conversation',
       'todo: the run is not in plan mode',
       'title: title.enabled is false',
       'view-image: the model does not read images',

@@ -147,7 +147,7 @@ describe('a list that left the context', () => {
 });
 
 describe('an answer that leaves steps open', () => {
-  test('is followed by another call with a reminder in that request only, twice in a run', async () => {
+  test('is followed by another call with a reminder that stays in the thread, twice in a run', async () => {
     const model = scriptedModel([
       writes(TODOS),
       { content: 'a' },
@@ -162,12 +162,12 @@ describe('an answer that leaves steps open', () => {
       [],
       [],
       ['todo_completion_reminder'],
-      ['todo_completion_reminder'],
+      ['todo_completion_reminder', 'todo_completion_reminder'],
     ]);
     expect(textsOf(model.calls[2]?.messages ?? [], 'todo_completion_reminder')).toEqual([
       expect.stringMatching(/\n\n- \[in_progress\] write\n- \[pending\] test\n\n/),
     ]);
-    expect(namesOf(state.messages)).toEqual([]);
+    expect(namesOf(state.messages)).toHaveLength(2);
     expect(state.messages.at(-1)?.content).toBe('c');
   });
 
@@ -176,7 +176,7 @@ describe('an answer that leaves steps open', () => {
 
     await runScript(model);
 
-    expect(model.calls.map(({ messages }) => namesOf(messages).length)).toEqual([0, 0, 1, 0, 0]);
+    expect(model.calls.map(({ messages }) => namesOf(messages).length)).toEqual([0, 0, 1, 1, 1]);
   });
 
   test('the next run is reminded again', async () => {

@@ -9,6 +9,7 @@ import { formatLostList, formatOpenSteps, SEVERAL_CALLS, TOOL_DESCRIPTION } from
 const NAME = 'todo';
 const TOOL_NAME = 'write_todos';
 const REMINDER = 'todo_reminder';
+const COMPLETION_REMINDER = 'todo_completion_reminder';
 const MAX_COMPLETION_REMINDERS = 2;
 
 /** Number of this run's reminders to finish the list, and whether the last one is still to be sent. */
@@ -17,23 +18,25 @@ const slot = runSlot(NAME, z.object({ reminders: z.int(), due: z.boolean() }));
 /**
  * The agent's to-do list in plan mode: the tool that writes it, a reminder when the messages with the list were removed
  * from the thread, and another model call when an answer leaves steps open, at most twice per run. It follows
- * summarization in the chain, so that it notices removed messages at once.
+ * summarization in the chain, so that it notices removed messages at once. Reminders stay in the thread, so that later
+ * requests begin with those that had them.
  */
 export function todo(): AgentMiddleware {
   return {
     name: NAME,
     tools: [writeTodos],
-    beforeModel: ({ todos = [], messages }) =>
-      Promise.resolve(
-        todos.length === 0 || messages.some(showsList)
-          ? undefined
-          : { update: { messages: [createHiddenMessage(REMINDER, formatLostList(todos))] } },
-      ),
-    wrapModelCall(request, next, run) {
-      const open = findOpenSteps(request.state);
-      if (slot.read(request.state, run)?.due !== true || open.length === 0) return next(request);
-      const reminder = createHiddenMessage('todo_completion_reminder', formatOpenSteps(open));
-      return next({ ...request, messages: [...request.messages, reminder] });
+    beforeModel(state, run) {
+      const { todos = [], messages } = state;
+      const isLost = todos.length > 0 && !messages.some(showsList);
+      const sent = slot.read(state, run);
+      const open = sent?.due === true ? findOpenSteps(state) : [];
+      const reminders = [
+        ...(isLost ? [createHiddenMessage(REMINDER, formatLostList(todos))] : []),
+        ...(open.length > 0 ? [createHiddenMessage(COMPLETION_REMINDER, formatOpenSteps(open))] : []),
+      ];
+      if (reminders.length === 0) return Promise.resolve(undefined);
+      const counters = sent === undefined ? {} : slot.write({ ...sent, due: false }, run);
+      return Promise.resolve({ update: { messages: reminders, ...counters } });
     },
     afterModel(state, run) {
       const { reminders, due } = slot.read(state, run) ?? { reminders: 0, due: false };

@@ -23,27 +23,27 @@ const DEFAULTS: LoopLimits = {
  * Detects an agent that repeats itself, across the runs of a thread: first it is warned, later its calls are not
  * executed and the run ends.
  *
- * A warning is queued in the thread until the next model call and added to that request only, after the results of the
- * calls, whose pairing it would break otherwise. The hook after that call removes it from the queue in the answer's
- * commit, so that it is sent again if the runner dies before.
+ * A warning is queued in the thread until the next model call and then added to the thread as a hidden message, after the
+ * results of the calls, whose pairing it would break otherwise. It stays there, so that later requests begin with the one
+ * that had it first.
  */
 export function loopDetection(options: LoopDetectionOptions = {}): AgentMiddleware {
   const limits = { ...DEFAULTS, ...options };
   return {
     name: NAME,
-    wrapModelCall(request, next, run) {
-      const { queue } = memoryOf(slot.read(request.state), run.runId).run;
-      if (queue.length === 0) return next(request);
+    beforeModel(state, run) {
+      const memory = memoryOf(slot.read(state), run.runId);
+      const { queue } = memory.run;
+      if (queue.length === 0) return Promise.resolve(undefined);
       const text = queue.map((finding) => warningText(finding, limits)).join('\n');
-      return next({ ...request, messages: [...request.messages, createHiddenMessage('loop_warning', text)] });
+      const messages = [createHiddenMessage('loop_warning', text)];
+      return Promise.resolve({ update: { messages, ...slot.write(clearWarnings(memory)) } });
     },
     afterModel(state, run) {
       const before = memoryOf(slot.read(state), run.runId);
-      const cleared = clearWarnings(before);
       const message = lastAnswer(state);
-      if (message === undefined || !hasCalls(message))
-        return Promise.resolve(cleared === before ? undefined : { update: slot.write(cleared) });
-      const { memory, stop } = recordCalls(cleared, callSetOf(message), limits);
+      if (message === undefined || !hasCalls(message)) return Promise.resolve(undefined);
+      const { memory, stop } = recordCalls(before, callSetOf(message), limits);
       const update = slot.write(memory);
       if (stop === undefined) {
         const queued = memory.run.queue.length;

@@ -75,15 +75,16 @@ const hintsOf = ({ calls }: ScriptedModel): readonly string[] =>
   );
 
 describe(tokenBudget, () => {
-  test('near the limit the agent is warned once, in one request, after the results', async () => {
+  test('near the limit the agent is warned once, after the results, in a message that stays in the thread', async () => {
     const model = scriptedModel([works(40), works(39), works(1), works(5), works(5), { content: 'done' }]);
 
     const { state, outcome } = await runScript(model);
 
-    expect(hintsOf(model)).toEqual(['', '', '', expect.stringContaining('80 of its 100 tokens (80 %)'), '', '']);
+    const hint: unknown = expect.stringContaining('80 of its 100 tokens (80 %)');
+    expect(hintsOf(model)).toEqual(['', '', '', hint, hint, hint]);
     expect(transcriptFaults(model.calls[3]?.messages ?? [])).toEqual([]);
     expect(model.calls[3]?.messages.at(-1)).toMatchObject({ additional_kwargs: { hide_from_ui: true } });
-    expect(state.messages.filter(({ type }) => type === 'human')).toHaveLength(1);
+    expect(state.messages.filter(({ name }) => name === 'budget_warning')).toHaveLength(1);
     expect(outcome).not.toHaveProperty('stopReason');
   });
 
@@ -97,11 +98,12 @@ describe(tokenBudget, () => {
       expect(model.calls.map(({ toolChoice }) => toolChoice)).toEqual([undefined, undefined, 'none']);
       expect(hintsOf(model)[2]).toContain('Answer the person now');
       expect(outcome).toMatchObject({ kind: 'finished', stopReason: 'token_capped' });
-      expect(state.messages.slice(-2)).toMatchObject([
+      expect(state.messages.slice(-3)).toMatchObject([
         {
           tool_calls: [],
           content: expect.stringContaining(`${words}${words === '' ? '' : '\n\n'}[TOKEN BUDGET REACHED]`) as string,
         },
+        { name: 'budget_warning', additional_kwargs: { hide_from_ui: true } },
         { content: 'What I found.' },
       ]);
       expect(transcriptFaults(state.messages)).toEqual([]);

@@ -44,7 +44,7 @@ const DEFAULTS: TokenBudget = {
 };
 
 /**
- * Limits the tokens of a run, including its subagents. Near the limit the agent is warned once, in one request. At the
+ * Limits the tokens of a run, including its subagents. Near the limit the agent is warned once. At the
  * limit its tool calls are not executed, and it is called once more without tools: text next to tool calls only
  * announces the next step, so ending there would give the user no result. This exceeds the limit by one call.
  *
@@ -55,16 +55,15 @@ export function tokenBudget(options: TokenBudgetOptions = {}): AgentMiddleware {
   const budget = { ...DEFAULTS, ...options };
   return {
     name: NAME,
-    wrapModelCall(request, next, run) {
-      const spent = slot.read(request.state, run);
-      if (spent?.answering === true) {
-        const messages = [...request.messages, createHiddenMessage('budget_warning', ANSWER_TEXT)];
-        return next({ ...request, messages, toolChoice: 'none' });
-      }
-      if (spent?.hint !== 'due') return next(request);
-      const hint = createHiddenMessage('budget_warning', hintText(fullest(spent, budget)));
-      return next({ ...request, messages: [...request.messages, hint] });
+    beforeModel(state, run) {
+      const spent = slot.read(state, run);
+      if (spent?.hint !== 'due') return Promise.resolve(undefined);
+      const text = spent.answering ? ANSWER_TEXT : hintText(fullest(spent, budget));
+      const messages = [createHiddenMessage('budget_warning', text)];
+      return Promise.resolve({ update: { messages, ...slot.write({ ...spent, hint: 'told' }, run) } });
     },
+    wrapModelCall: (request, next, run) =>
+      next(slot.read(request.state, run)?.answering === true ? { ...request, toolChoice: 'none' } : request),
     afterModel(state, run) {
       const message = lastAnswer(state);
       const before = slot.read(state, run) ?? NOTHING;
@@ -83,7 +82,7 @@ export function tokenBudget(options: TokenBudgetOptions = {}): AgentMiddleware {
  * Ends the run with an answer: the present one, else one more. The mark prevents other hooks from requesting another.
  */
 function atLimit(message: AiMessage, spent: Spent, run: RunContext): Step {
-  const counted = slot.write({ ...spent, answering: true }, run);
+  const counted = slot.write({ ...spent, answering: true, hint: spent.answering ? spent.hint : 'due' }, run);
   const stopReason = STOP_REASON;
   if (!hasCalls(message)) {
     const update = { ...counted, messages: [markStopped(message, STOP_REASON)] };
@@ -95,7 +94,7 @@ function atLimit(message: AiMessage, spent: Spent, run: RunContext): Step {
   return { update, stopReason, ...(spent.answering ? {} : { again: true }) };
 }
 
-/** Adds an answer and the subagents' results before it to the sums; a hint that was due has been sent. */
+/** Adds an answer and the subagents' results before it to the sums. */
 function withAnswer(before: Spent, message: AiMessage, { messages }: ThreadState): Spent {
   const usages = [message.usage_metadata, ...resultsBefore(message, messages).map(subagentUsage)];
   const sum = (field: 'input_tokens' | 'output_tokens'): number =>
@@ -104,7 +103,7 @@ function withAnswer(before: Spent, message: AiMessage, { messages }: ThreadState
     input: before.input + sum('input_tokens'),
     output: before.output + sum('output_tokens'),
     counted: message.id,
-    hint: before.hint === 'due' ? 'told' : before.hint,
+    hint: before.hint,
     answering: before.answering,
   };
 }

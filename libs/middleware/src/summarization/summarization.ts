@@ -3,6 +3,7 @@ import {
   type Message,
   type RemoveMessage,
   type StateUpdate,
+  type ThreadContext,
   type ThreadState,
   omitUndefined,
 } from '@caribou/contracts';
@@ -20,7 +21,7 @@ import { type ContextFill, isReached } from './context-size.js';
 import { type Cut, cutMessages } from './summary-cut.js';
 import { summaryTokens, withSummary } from './summary-projection.js';
 import { summaryCall } from './summary-prompt.js';
-import { contextTokens, estimateTokens } from './token-estimate.js';
+import { contextTokens, estimateTextTokens, estimateTokens } from './token-estimate.js';
 
 /** Section `summarization` of config.yaml; an existing summary is sent to the model even if `enabled` is false. */
 export type SummarizationOptions = Partial<Omit<ChainConfig['summarization'], 'model_name'>>;
@@ -119,11 +120,17 @@ function isPaused(state: ThreadState, run: RunContext): boolean {
 const fillOf = ({ messages, summary_text, ...state }: ThreadState, { maxInputTokens }: ModelPort): ContextFill => ({
   messages: messages.length,
   tokens: contextTokens(messages, {
-    additional: summaryTokens(summary_text),
+    additional: summaryTokens(summary_text) + noteTokens(state.thread_context),
     countedAfter: slot.read({ ...state, messages })?.counted_after,
   }),
   maxInputTokens,
 });
+
+/** Tokens that the context of the thread adds to each request. */
+const noteTokens = (context: ThreadContext | undefined): number =>
+  context === undefined
+    ? 0
+    : [context.text, ...context.notes.map(({ text }) => text)].reduce((sum, text) => sum + estimateTextTokens(text), 0);
 
 /** Avoids a model call before each answer when only a few small messages could be removed. */
 function isWorthIt({ removed }: Cut, state: ThreadState, fired: readonly ContextSize[]): boolean {

@@ -1,6 +1,6 @@
 import { runAgent } from '@caribou/agent';
 import { textOf, type ThreadState } from '@caribou/contracts';
-import { activeSkill, applyUpdate, defineTool, type ModelRequest, type Skill } from '@caribou/core';
+import { activeSkill, applyUpdate, defineTool, type Skill } from '@caribou/core';
 import { fakeHost, fakeRun, fakeSandbox, humanMessage, scriptedModel } from '@caribou/testing';
 import { leadTools } from '@caribou/tools';
 import { z } from 'zod';
@@ -9,7 +9,6 @@ import { skillToolPolicy } from './skill-tool-policy.js';
 
 const tool = (name: string) =>
   defineTool({ name, description: name, input: z.object({}), run: () => Promise.resolve({ content: 'ran' }) });
-const TOOLS = ['read_file', 'bash', 'task', 'tool_search'].map(tool);
 const run = fakeRun();
 const policy = skillToolPolicy();
 
@@ -21,27 +20,6 @@ const stateWith = (allowed: readonly string[] | null | undefined): ThreadState =
       : activeSkill.write({ name: 'chart', allowed_tools: allowed === null ? null : [...allowed] }, run),
   );
 
-async function shown(state: ThreadState): Promise<readonly string[]> {
-  let seen: ModelRequest | undefined;
-  const request = { model: 'm', system: '', messages: [], tools: TOOLS, state };
-  const answer = { type: 'ai', id: 'a', content: '', tool_calls: [], invalid_tool_calls: [] } as const;
-  await policy.wrapModelCall?.(
-    request,
-    (reached) => {
-      seen = reached;
-      return Promise.resolve({
-        ...answer,
-        tool_calls: [],
-        invalid_tool_calls: [],
-        additional_kwargs: {},
-        response_metadata: {},
-      });
-    },
-    run,
-  );
-  return (seen?.tools ?? []).map(({ name }) => name);
-}
-
 async function called(state: ThreadState, name: string): Promise<string> {
   const call = { type: 'tool_call', id: 'c1', name, args: {} } as const;
   const next = () => Promise.resolve({ content: 'ran' });
@@ -50,25 +28,23 @@ async function called(state: ThreadState, name: string): Promise<string> {
 }
 
 describe(skillToolPolicy, () => {
-  test('without a skill, or with one that names no tools, there are all', async () => {
+  test('without a skill, or with one that names no tools, all can be called', async () => {
     for (const state of [stateWith(undefined), stateWith(null)]) {
-      expect(await shown(state)).toEqual(['read_file', 'bash', 'task', 'tool_search']);
       expect(await called(state, 'task')).toBe('ran');
     }
   });
 
-  test('with a skill there are those it allows itself, and the search for tools', async () => {
+  test('with a skill those it allows itself can be called, and the search for tools', async () => {
     const state = stateWith(['bash']);
-    expect(await shown(state)).toEqual(['bash', 'tool_search']);
     expect([await called(state, 'bash'), await called(state, 'tool_search')]).toEqual(['ran', 'ran']);
     for (const name of ['read_file', 'task', 'unheard_of'])
       expect(await called(state, name)).toBe(
         `error: Error: Tool '${name}' was not called: the skill 'chart', which you were asked to follow, does not allow it.`,
       );
-    expect(await shown(stateWith([]))).toEqual(['tool_search']);
+    expect(await called(stateWith([]), 'bash')).toContain('does not allow it');
   });
 
-  test('a run keeps to the skill its message asks for, and the next one does not', async () => {
+  test('a run is shown all tools and keeps to the skill its message asks for; the next one does not', async () => {
     const location = '/mnt/skills/public/chart/SKILL.md';
     const sandbox = fakeSandbox();
     await sandbox.write(
@@ -86,6 +62,7 @@ describe(skillToolPolicy, () => {
       enabled: true,
       allowedTools: ['read_file'],
     };
+    const toolsOf: (readonly string[])[] = [];
     const take = async (state: ThreadState, runId: string): Promise<ThreadState> => {
       const calls = [{ name: 'bash', args: { command: 'echo hi', description: 'd' } }];
       const said = state.messages.filter(({ type }) => type === 'ai').length;
@@ -102,6 +79,7 @@ describe(skillToolPolicy, () => {
         step: 0,
         position: 'start',
       });
+      toolsOf.push(...model.calls.map(({ tools }) => tools.map(({ name }) => name)));
       if (outcome.kind !== 'finished') throw new Error(outcome.kind);
       return outcome.last.state;
     };
@@ -109,6 +87,7 @@ describe(skillToolPolicy, () => {
       messages.flatMap((message) => (message.type === 'tool' ? [textOf(message.content)] : []));
 
     const first = await take({ messages: [humanMessage('/chart now')] }, '11111111-1111-4111-8111-111111111111');
+    expect(toolsOf.at(-1)).toContain('bash');
     expect(results(first)).toEqual([expect.stringMatching(/the skill 'chart'.*does not allow it/)]);
     expect(sandbox.executed).toEqual([]);
     const next = applyUpdate(first, { messages: [humanMessage('and now?')] });

@@ -9,18 +9,12 @@ import {
 const NAME = 'skill-tool-policy';
 
 /**
- * Restricts a run to the tools that the active skill allows: others are removed from requests, and calls of them are
- * refused.
+ * Restricts a run to the tools that the active skill allows: calls of others are refused. Requests still have all tools,
+ * because a provider's prefix cache begins with them.
  */
 export function skillToolPolicy(): AgentMiddleware {
   return {
     name: NAME,
-    wrapModelCall(request, next, run) {
-      const names = request.tools.map(({ name }) => name);
-      const allowed = filterAllowedTools(names, request.state, run);
-      if (allowed.length === names.length) return next(request);
-      return next({ ...request, tools: request.tools.filter(({ name }) => allowed.includes(name)) });
-    },
     wrapToolCall(request, next, run) {
       const { name } = request.call;
       if (filterAllowedTools([name], request.state, run).length === 1) return next(request);

@@ -76,8 +76,23 @@ export async function checkpointCall(
     },
     params: commitParams(draft, plan, sweep),
     bytes: [...head, ...messages, ...values].reduce((sum, text) => sum + Buffer.byteLength(text), 0),
-    texts: [...head, ...(compact ? await compressTexts(messages) : messages), ...values],
+    texts: [...head, ...(compact ? await compressEntries({ messages, values }, plan) : [...messages, ...values])],
   };
+}
+
+/**
+ * The new entries of the log in the order of the script. Of channel values only the context of the thread is compressed: the
+ * thread record has copies of the others.
+ */
+async function compressEntries(
+  added: { readonly messages: readonly string[]; readonly values: readonly string[] },
+  plan: LogPlan,
+): Promise<readonly StoredText[]> {
+  const at = plan.values.indexOf('thread_context');
+  const context = added.values.slice(at, at + 1);
+  const compressed = await compressTexts([...added.messages, ...(at === -1 ? [] : context)]);
+  const values = added.values.map((text, index) => (index === at ? (compressed.at(-1) ?? text) : text));
+  return [...compressed.slice(0, added.messages.length), ...values];
 }
 
 function commitParams(draft: CheckpointDraft, plan: LogPlan, sweep: Sweep | null): CheckpointCall['params'] {

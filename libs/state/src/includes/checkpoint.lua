@@ -34,7 +34,7 @@ local function show_values(record, channels)
     if field:sub(1, 2) == 'v:' and not channels[field:sub(3)] then redis.call('HDEL', record_key, field) end
   end
   for name, entry in pairs(channels) do
-    redis.call('HSET', record_key, 'v:' .. name, redis.call('HGET', log_key, 'c' .. entry))
+    if is_listed(name) then redis.call('HSET', record_key, 'v:' .. name, redis.call('HGET', log_key, 'c' .. entry)) end
   end
 end
 
@@ -78,8 +78,7 @@ local function write_entries(c)
     local text = take()
     entries[#entries + 1] = string.format('c%.0f', value + index - 1)
     entries[#entries + 1] = text
-    fields[#fields + 1] = 'v:' .. name
-    fields[#fields + 1] = text
+    if is_listed(name) then append_to(fields, 'v:' .. name, text) end
   end
   for from = 1, #entries, 1000 do
     redis.call('HSET', log_key, unpack(entries, from, math.min(from + 999, #entries)))

@@ -79,6 +79,10 @@ local function flat_of(hash)
   return list
 end
 
+-- Whether the thread record has a copy of a channel. What the model is shown besides the conversation may be large and
+-- compressed, and no list of threads shows it.
+local function is_listed(channel) return channel ~= 'thread_context' end
+
 -- Appends values to a list.
 local function append_to(list, ...)
   for _, value in ipairs({ ... }) do list[#list + 1] = value end

@@ -41,6 +41,12 @@ async function countCompressed(key: ThreadKey): Promise<number> {
   return values.filter((value) => value[0] === 0xff).length;
 }
 
+/** The channels of which the thread record has a copy. */
+async function listedFields(key: ThreadKey): Promise<readonly string[]> {
+  const fields = await store.redis.use((client) => client.hkeys(store.redis.keys.thread(key).record));
+  return fields.filter((field) => field.startsWith('v:'));
+}
+
 describe('messages in the log of a thread', () => {
   test('are read in the forms of earlier versions and compressed, side by side', async () => {
     const key = thread();
@@ -80,5 +86,33 @@ describe('messages in the log of a thread', () => {
       await expect(limited.updateState(each, { messages: [result(6, 200_000)] })).rejects.toThrow('would be larger');
       await limited.updateState(each, { messages: [result(6, 20_000)] });
     }
+  });
+});
+
+describe('the context of a thread', () => {
+  const facts = Array.from({ length: 40 }, (_, at) => `- fact number ${at}`).join('\n');
+  const context = { text: `<memory>${facts}</memory>`, notes: [], shown: { memory: facts } };
+
+  test.each([true, false])('is in the log alone, with compact forms: %s', async (compact) => {
+    const key = thread();
+    await turnBy(compact, key, { messages: [human('hello')], title: 'A title', thread_context: context });
+
+    expect(await countCompressed(key)).toBe(compact ? 1 : 0);
+    expect((await store.threads.head(key))?.state).toMatchObject({ title: 'A title', thread_context: context });
+    expect(await listedFields(key)).toEqual(['v:title']);
+  });
+
+  test('goes with a copy of the thread, and with an older checkpoint of it', async () => {
+    const [key, copy, old] = [thread(), thread(), thread()];
+    await turnBy(true, key, { messages: [human('hello')], thread_context: context });
+    const checkpointId = (await store.threads.head(key))?.checkpointId ?? '';
+    await turnBy(true, key, { thread_context: { ...context, notes: [{ before: 'm', text: 'later' }] } });
+
+    await store.threads.copyThread(key, copy.threadId);
+    await store.threads.copyThread(key, old.threadId, { at: { checkpointId, lastSeq: 1 } });
+
+    expect((await store.threads.head(copy))?.state.thread_context?.notes).toHaveLength(1);
+    expect((await store.threads.head(old))?.state.thread_context).toEqual(context);
+    for (const each of [copy, old]) expect(await listedFields(each)).toEqual([]);
   });
 });

@@ -33,7 +33,7 @@ local function end_with(id)
     if field:sub(1, 2) == 'v:' then redis.call('HDEL', copy, field) end
   end
   for name, entry in pairs(cjson.decode(redis.call('HGET', checkpoints_key, id)).channels) do
-    redis.call('HSET', copy, 'v:' .. name, redis.call('HGET', log_key, 'c' .. entry))
+    if is_listed(name) then redis.call('HSET', copy, 'v:' .. name, redis.call('HGET', log_key, 'c' .. entry)) end
   end
   redis.call('HSET', copy, 'head', id, 'status', 'idle', 'settled', 'idle')
 end
