@@ -64,7 +64,7 @@ describe('the chain over HTTP', () => {
   test('a repeated call: a warning at the third, a stop at the fifth', async () => {
     const threadId = await client.newThread();
     const same = nonce();
-    const { messages, run, frames } = await turn(threadId, `${`#tool ${bash(`echo ${same}`)}\n`.repeat(8)}#say free`);
+    const { messages, run } = await turn(threadId, `${`#tool ${bash(`echo ${same}`)}\n`.repeat(8)}#say free`);
 
     const answers = messages.filter(({ type }) => type === 'ai');
     const requests = stack.model.requests(same).map(({ body }) => JSON.stringify(body));
@@ -72,15 +72,17 @@ describe('the chain over HTTP', () => {
     expect(messages.filter(({ type }) => type === 'tool')).toHaveLength(4);
     expect(answers.at(-1)).toMatchObject({ tool_calls: [], content: expect.stringContaining('[FORCED STOP]') });
     expect(run).toMatchObject({ status: 'success', stop_reason: 'loop_capped' });
-    // The warning is in the request after the third call only, and never part of the thread.
+    // The warning is in the requests after the third call, in a message that clients are asked not to show.
     expect(requests.map((request) => request.includes('loop_warning') || /repeat/i.test(lastUser(request)))).toEqual([
       false,
       false,
       false,
       true,
-      false,
+      true,
     ]);
-    expect(JSON.stringify(frames)).not.toContain('loop_warning');
+    expect(messages.filter((message) => message['name'] === 'loop_warning')).toMatchObject([
+      { type: 'human', additional_kwargs: { hide_from_ui: true } },
+    ]);
   });
 
   test('a plan: write_todos replaces the list, two of them in one answer are both refused', async () => {

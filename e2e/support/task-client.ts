@@ -82,7 +82,8 @@ interface RequestBody {
 export const requestsOfTasks = ({ model }: Pick<Stack, 'model'>, word: string): readonly TaskRequest[] =>
   model.requests(word).flatMap(({ body, closedByClient }) => {
     const { model: name, messages, tools = [] } = body as RequestBody;
-    const asked = messages.find(({ role }) => role === 'user')?.content;
+    // The first message of each thread is the server's: the date, skills and the like.
+    const asked = messages.filter(({ role }) => role === 'user')[1]?.content;
     if (typeof asked !== 'string' || !asked.replace('<user_input>\n', '').trimStart().startsWith(word)) return [];
     return [{ closedByClient, model: name, messages, tools: tools.map((tool) => tool.function.name) }];
   });
