@@ -66,10 +66,14 @@ const changesIn = (request: Request | undefined): string =>
 const listed = (request: Request | undefined): readonly string[] =>
   [...promptOf(request).matchAll(/^- ([a-z-]+): .* \(\/mnt\/skills\//gm)].map(([, name]) => name ?? '');
 
+const isHidden = (message: WireMessage): boolean =>
+  (message['additional_kwargs'] as { hide_from_ui?: boolean } | undefined)?.hide_from_ui === true;
+
 async function toolsOf(threadId: string, script: string, options = {}): Promise<readonly WireMessage[]> {
   const frames = await (await client.run(threadId, script, options)).end();
   const messages = lastValues(frames);
-  return messages.slice(messages.findLastIndex(({ type }) => type === 'human')).filter(({ type }) => type === 'tool');
+  const asked = messages.findLastIndex((message) => message.type === 'human' && !isHidden(message));
+  return messages.slice(asked).filter(({ type }) => type === 'tool');
 }
 const call = (name: string, args: object): string =>
   `#tool ${name} ${JSON.stringify({ description: 'a test', ...args })}`;

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, loadConfig } from '@caribou/config';
-import { InvalidRequestError, type RunRecord, type TaskSpec } from '@caribou/contracts';
+import { InvalidRequestError, type RunRecord, type TaskSpec, textOf } from '@caribou/contracts';
 import type { LoopOutcome, ModelCatalog, ModelGate, ModelPort, Skill } from '@caribou/core';
 import {
   type FakeSandbox,
@@ -104,7 +104,15 @@ async function ended(given: Given) {
   if (outcome.kind === 'yielded') throw new Error('it yielded');
   const [first] = work.model.calls;
   const messages = outcome.last.state.messages;
-  return { ...work, outcome, messages, tools: first?.tools.map(({ name }) => name), system: first?.system ?? '' };
+  const shown = textOf(first?.messages[0]?.content ?? '');
+  return {
+    ...work,
+    outcome,
+    messages,
+    shown,
+    tools: first?.tools.map(({ name }) => name),
+    system: first?.system ?? '',
+  };
 }
 
 describe('what a subagent is given', () => {
@@ -118,7 +126,7 @@ describe('what a subagent is given', () => {
 
   test('the skills of the agent that asked, and never the one that makes agents', async () => {
     const told = async (given: Given): Promise<readonly (string | undefined)[]> =>
-      [...(await ended(given)).system.matchAll(/^- (\w+): does it/gm)].map(([, name]) => name);
+      [...(await ended(given)).shown.matchAll(/^- (\w+): does it/gm)].map(([, name]) => name);
 
     expect(await told({})).toEqual(['chart', 'write']);
     expect(await told({ spec: { skills: ['write', 'gone'] } })).toEqual(['write']);
