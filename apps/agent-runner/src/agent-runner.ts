@@ -6,6 +6,7 @@ import {
   redisConversions,
   redisMemoryStore,
   redisProcessRegistry,
+  ledgerSettings,
   redisRunStore,
   redisToolJournal,
   requireDurableRedis,
@@ -36,6 +37,7 @@ function openRunner(base: WorkerBase): OpenRole {
     eventsTtlMs: clocks.eventsTtlMs,
     process: base.process,
     compact: config.store.compact,
+    ledger: ledgerSettings(redis, config),
   });
   const subagents = connectSubagents(base);
   return {

@@ -10,6 +10,8 @@ import { SignInController } from './auth/sign-in.controller.js';
 import { SignInService } from './auth/sign-in.service.js';
 import { BranchesController } from './threads/branches/branches.controller.js';
 import { BranchesService } from './threads/branches/branches.service.js';
+import { UsageController } from './usage/usage.controller.js';
+import { UsageService } from './usage/usage.service.js';
 import { UsersController } from './erasure/users.controller.js';
 import { FeaturesController } from './system/features.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
@@ -69,6 +71,7 @@ export class AppModule {
         McpController,
         SignInController,
         UsersController,
+        UsageController,
         ModelsController,
         SuggestionsController,
         FeaturesController,
@@ -80,6 +83,7 @@ export class AppModule {
         ArtifactEdits,
         ThreadsService,
         TokenUsageService,
+        UsageService,
         BranchesService,
         RegenerationService,
         RunsService,

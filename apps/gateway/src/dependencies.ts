@@ -16,7 +16,9 @@ import {
   redisEventLog,
   redisLocks,
   redisModelGate,
+  ledgerSettings,
   redisRequestBuckets,
+  redisUsageLedger,
   redisSkills,
   redisSharedDocuments,
   redisTaskStore,
@@ -138,6 +140,7 @@ function listDependencies(config: Config, connections: Connections) {
     accounts: redisAccounts(redis),
     attempts: redisAttempts(redis),
     requestBuckets: redisRequestBuckets(redis),
+    usageLedger: redisUsageLedger(redis, ledgerSettings(redis, config)),
     passwords: scryptPasswords(),
     documents: redisSharedDocuments(redis),
     extensionsFile: extensionsFile(config.extensionsConfigPath),
@@ -160,8 +163,9 @@ const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
     ackWaitMs: clocks.ackWaitMs,
   });
 
-const createThreadStore = (redis: RedisConnection, { clocks, quotas, runner, store }: Config): ThreadStore =>
-  redisThreadStore(redis, {
+const createThreadStore = (redis: RedisConnection, config: Config): ThreadStore => {
+  const { clocks, quotas, runner, store } = config;
+  return redisThreadStore(redis, {
     leaseMs: clocks.leaseMs,
     maxAttempts: runner.maxAttempts,
     eventsTtlMs: clocks.eventsTtlMs,
@@ -172,7 +176,9 @@ const createThreadStore = (redis: RedisConnection, { clocks, quotas, runner, sto
     maxStoredBytes: quotas.maxRunBytesPerUser,
     idempotencyTtlMs: clocks.idempotencyTtlMs,
     compact: store.compact,
+    ledger: ledgerSettings(redis, config),
   });
+};
 
 /**
  * The store, which refuses new runs while this process is overloaded, and while Redis lacks the memory for what they will

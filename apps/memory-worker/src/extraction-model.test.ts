@@ -1,6 +1,7 @@
 import { emptyMemory, ModelError } from '@caribou/contracts';
 import type { ModelCall, ModelCatalog, ModelPort } from '@caribou/core';
 import { createExtractionCall } from '@caribou/memory';
+import type { UsageLedger } from '@caribou/state';
 import { type ScriptedAnswer, scriptedModel } from '@caribou/testing';
 import { ExtractionModel } from './extraction-model.js';
 
@@ -11,25 +12,41 @@ const catalog = (model: ModelPort): ModelCatalog => ({ names: [model.name], get:
 function extractionModel(model: ModelPort, timeoutMs = 30_000) {
   const tokens: [string, number][] = [];
   const metrics = { modelTokens: (kind: 'input' | 'output', count: number) => void tokens.push([kind, count]) };
-  return { extractor: new ExtractionModel({ models: catalog(model), modelName: null, timeoutMs, metrics }), tokens };
+  const entered: unknown[] = [];
+  const ledger: Pick<UsageLedger, 'add'> = {
+    add: (...given) => {
+      entered.push(given);
+      return Promise.resolve('fine');
+    },
+  };
+  return {
+    extractor: new ExtractionModel({ models: catalog(model), modelName: null, timeoutMs, metrics, ledger }),
+    tokens,
+    entered,
+  };
 }
 const reasonOf = async (script: ScriptedAnswer | readonly ScriptedAnswer[], timeoutMs?: number): Promise<unknown> => {
   const { extractor } = extractionModel(scriptedModel([script]), timeoutMs);
-  const error = await extractor.extract(call, new AbortController().signal).catch((cause: unknown) => cause);
+  const error = await extractor
+    .extract(call, { userId: 'alice', signal: new AbortController().signal })
+    .catch((cause: unknown) => cause);
   return error instanceof ModelError ? error.details['reason'] : error;
 };
 
 describe(ExtractionModel, () => {
   test('an answer in chunks is parsed, and its tokens are counted', async () => {
     const usage = { input_tokens: 7, output_tokens: 3, total_tokens: 10 };
-    const { extractor, tokens } = extractionModel(
+    const { extractor, tokens, entered } = extractionModel(
       scriptedModel([{ content: [answer.slice(0, 9), answer.slice(9)], usage }]),
     );
-    const extraction = await extractor.extract(call, new AbortController().signal);
+    const extraction = await extractor.extract(call, { userId: 'alice', signal: new AbortController().signal });
     expect(extraction.newFacts).toMatchObject([{ content: 'Lives in Oslo' }]);
     expect(tokens).toEqual([
       ['input', 7],
       ['output', 3],
+    ]);
+    expect(entered).toEqual([
+      [{ userId: 'alice' }, 'memory', [{ caller: 'middleware', model: 'scripted', inputTokens: 7, outputTokens: 3 }]],
     ]);
   });
 
@@ -47,7 +64,10 @@ describe(ExtractionModel, () => {
     const silent: ScriptedAnswer = { content: answer, holdBefore: { delta: 0, until: new Promise(() => undefined) } };
     expect(await reasonOf(silent, 50)).toBe('timeout');
     const stop = new AbortController();
-    const extraction = extractionModel(scriptedModel([silent])).extractor.extract(call, stop.signal);
+    const extraction = extractionModel(scriptedModel([silent])).extractor.extract(call, {
+      userId: 'alice',
+      signal: stop.signal,
+    });
     stop.abort(new Error('enough'));
     await expect(extraction).rejects.toThrow('enough');
   });
@@ -65,7 +85,9 @@ describe(ExtractionModel, () => {
     };
     const { extractor } = extractionModel(picky);
     for (let time = 0; time < 2; time += 1)
-      expect((await extractor.extract(call, new AbortController().signal)).newFacts).toHaveLength(1);
+      expect(
+        (await extractor.extract(call, { userId: 'alice', signal: new AbortController().signal })).newFacts,
+      ).toHaveLength(1);
     expect(asked).toEqual(['json', undefined, undefined]);
   });
 
@@ -74,7 +96,9 @@ describe(ExtractionModel, () => {
     const model = scriptedModel([{ error }]);
     const { extractor } = extractionModel(model);
     for (let time = 0; time < 2; time += 1)
-      await expect(extractor.extract(call, new AbortController().signal)).rejects.toBe(error);
+      await expect(extractor.extract(call, { userId: 'alice', signal: new AbortController().signal })).rejects.toBe(
+        error,
+      );
     expect(model.calls.map(({ answerFormat }) => answerFormat)).toEqual(['json', undefined, 'json', undefined]);
   });
 });

@@ -1,7 +1,8 @@
 import { ModelError } from '@caribou/contracts';
-import type { ModelCall, ModelCatalog, ModelPort } from '@caribou/core';
+import { callUsage, type ModelCall, type ModelCatalog, type ModelPort } from '@caribou/core';
 import { type Extraction, parseExtraction } from '@caribou/memory';
 import type { Metrics } from '@caribou/observability';
+import type { UsageLedger } from '@caribou/state';
 
 export interface ExtractionModelOptions {
   /** Models whose calls are limited by the shared model gate. */
@@ -11,6 +12,16 @@ export interface ExtractionModelOptions {
   /** Maximum duration of a model call, in milliseconds. */
   readonly timeoutMs: number;
   readonly metrics: Pick<Metrics, 'modelTokens'>;
+  readonly ledger: Pick<UsageLedger, 'add'>;
+}
+
+/** Under what usage shows these calls. */
+const AGENT = 'memory';
+
+/** For whom a model is called, and until when. */
+export interface Asking {
+  readonly userId: string;
+  readonly signal: AbortSignal;
 }
 
 const MAX_ANSWER_CHARS = 200_000;
@@ -27,24 +38,24 @@ export class ExtractionModel {
    * @throws {UnavailableError} when no model is configured
    * @throws the signal's reason
    */
-  async extract(call: ModelCall, signal: AbortSignal): Promise<Extraction> {
+  async extract(call: ModelCall, asking: Asking): Promise<Extraction> {
     const model = this.options.models.get(this.options.modelName ?? undefined);
     const { answerFormat: _json, ...plain } = call;
-    if (this.withoutJsonMode.has(model.name)) return parseExtraction(await this.ask(model, plain, signal));
+    if (this.withoutJsonMode.has(model.name)) return parseExtraction(await this.ask(model, plain, asking));
     try {
-      return parseExtraction(await this.ask(model, call, signal));
+      return parseExtraction(await this.ask(model, call, asking));
     } catch (error) {
       if (!(error instanceof ModelError) || error.details['reason'] !== 'bad_request') throw error;
-      const extraction = parseExtraction(await this.ask(model, plain, signal));
+      const extraction = parseExtraction(await this.ask(model, plain, asking));
       this.withoutJsonMode.add(model.name);
       return extraction;
     }
   }
 
-  private async ask(model: ModelPort, call: ModelCall, signal: AbortSignal): Promise<string> {
+  private async ask(model: ModelPort, call: ModelCall, { userId, signal }: Asking): Promise<string> {
     const timeout = AbortSignal.timeout(this.options.timeoutMs);
     try {
-      return await this.answerOf(model, call, AbortSignal.any([signal, timeout]));
+      return await this.answerOf(model, call, { userId, signal: AbortSignal.any([signal, timeout]) });
     } catch (error) {
       signal.throwIfAborted();
       if (!timeout.aborted) throw error;
@@ -55,8 +66,8 @@ export class ExtractionModel {
     }
   }
 
-  private async answerOf(model: ModelPort, call: ModelCall, signal: AbortSignal): Promise<string> {
-    const { metrics } = this.options;
+  private async answerOf(model: ModelPort, call: ModelCall, { userId, signal }: Asking): Promise<string> {
+    const { metrics, ledger } = this.options;
     let text = '';
     let finish: string | undefined;
     for await (const delta of model.stream(call, { signal })) {
@@ -66,6 +77,8 @@ export class ExtractionModel {
       if (delta.usage === undefined) continue;
       metrics.modelTokens('input', delta.usage.input_tokens);
       metrics.modelTokens('output', delta.usage.output_tokens);
+      // Each call was paid for, also one whose answer cannot be used or whose result another worker writes.
+      await ledger.add({ userId }, AGENT, [callUsage({ caller: 'middleware', model: model.name }, delta.usage)]);
     }
     signal.throwIfAborted();
     // A truncated answer may lack facts or contain half of one.

@@ -126,9 +126,10 @@ export class MemoryExtraction {
 
   private async extract(job: MemoryJob, transcript: Transcript, signal: AbortSignal): Promise<ExtractionOutcome> {
     const { memories, model, jobs } = this.ports;
-    for (let call = 0; call < MAX_CALLS; call += 1) {
+    for (let made = 0; made < MAX_CALLS; made += 1) {
       const shown = await memories.read(job.lease);
-      const extraction = await model.extract(createExtractionCall(shown.document, transcript.lines), signal);
+      const call = createExtractionCall(shown.document, transcript.lines);
+      const extraction = await model.extract(call, { userId: job.lease.userId, signal });
       signal.throwIfAborted();
       const outcome = await this.write(job, { transcript, extraction, shown });
       if (outcome !== undefined) return outcome;

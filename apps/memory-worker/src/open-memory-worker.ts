@@ -14,6 +14,8 @@ import {
   redisMemoryJobs,
   redisMemoryStore,
   redisModelGate,
+  redisUsageLedger,
+  ledgerSettings,
 } from '@caribou/state';
 import { ProcessLease } from '@caribou/runs';
 import { type Connections, openConnections } from '@caribou/worker';
@@ -94,6 +96,7 @@ function buildWorker(config: Config, { bus, redis, metrics, logger, owner }: Bas
     modelName: memory.model_name,
     timeoutMs: memory.model_timeout_ms,
     metrics,
+    ledger: redisUsageLedger(redis, ledgerSettings(redis, config)),
   });
   const extraction = new MemoryExtraction(
     {

@@ -3,6 +3,7 @@ import { BugError, taskIds } from '@caribou/contracts';
 import { type SandboxPort, systemClock } from '@caribou/core';
 import {
   redisProcessRegistry,
+  ledgerSettings,
   redisRunStore,
   redisTaskSlots,
   redisTaskStore,
@@ -39,6 +40,7 @@ function openPool(base: WorkerBase): OpenRole {
     eventsTtlMs: limits.keptMs,
     process,
     compact: config.store.compact,
+    ledger: ledgerSettings(redis, config),
   });
   const sandbox = sandboxOfParents(base, held);
   return {

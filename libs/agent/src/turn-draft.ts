@@ -10,7 +10,7 @@ import {
   subagentUsageOf,
   type ThreadState,
 } from '@caribou/contracts';
-import { applyUpdate, type CallUsage, isEmptyUpdate, joinUpdates, type TurnCommit } from '@caribou/core';
+import { applyUpdate, type CallUsage, callUsage, isEmptyUpdate, joinUpdates, type TurnCommit } from '@caribou/core';
 import type { HookName, HookPass } from '@caribou/middleware';
 
 /**
@@ -84,8 +84,7 @@ export class TurnDraft {
     this.turns += 1;
     this.totalTurns += 1;
     if (usage === undefined) return;
-    const { input_tokens: inputTokens, output_tokens: outputTokens } = usage;
-    this.calls.push({ caller: 'lead_agent', model, inputTokens, outputTokens });
+    this.calls.push(callUsage({ caller: 'lead_agent', model }, usage));
   }
 
   /** Returns the draft as the next commit and begins the next super-step. */

@@ -8,6 +8,8 @@ export type {
   HttpConfig,
   McpConfig,
   ModelConfig,
+  ModelPricing,
+  UsageConfig,
   QuotasConfig,
 } from './settings/config.js';
 export { ConfigError } from './common/config-error.js';

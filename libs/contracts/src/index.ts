@@ -233,6 +233,7 @@ export type { InputMessage, ReturnedAi, ReturnedTool } from './http/threads/inpu
 export { type EditReplayReply, type ReplayReply, replayRoutes } from './http/threads/replays.js';
 export { runRoutes, statelessRoutes } from './http/threads/runs.js';
 export { type NewAccountInput, SignInFailure, signInRoutes, type UserReply } from './http/resources/sign-in.js';
+export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from './http/resources/usage.js';
 export { userRoutes } from './http/resources/users.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
 export { systemRoutes } from './http/resources/system.js';

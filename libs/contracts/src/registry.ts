@@ -16,6 +16,7 @@ import { suggestionRoutes } from './http/threads/suggestions.js';
 import { systemRoutes } from './http/resources/system.js';
 import { taskRoutes } from './http/threads/tasks.js';
 import { threadRoutes } from './http/threads/threads.js';
+import { usageRoutes } from './http/resources/usage.js';
 import { userRoutes } from './http/resources/users.js';
 
 /** Every route of the gateway, in the order of the documentation. */
@@ -36,6 +37,7 @@ export const httpRoutes: readonly RouteContract[] = [
   mcpRoutes,
   signInRoutes,
   userRoutes,
+  usageRoutes,
   modelRoutes,
   suggestionRoutes,
   featureRoutes,

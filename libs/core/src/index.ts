@@ -1,5 +1,6 @@
 export { answerableCalls, dropLateAnswers } from './agent/client-answers.js';
 export { hasPending, type PendingCalls, pendingCalls } from './agent/pending-calls.js';
+export { callUsage } from './agent/call-usage.js';
 export { activeSkill, filterAllowedTools } from './agent/active-skill.js';
 export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent } from './agent/agent-rules.js';
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './stores/agent-store.js';

@@ -17,6 +17,7 @@ export function contextOf(active: ActiveRun): RunContext {
     attempt: run.attempt,
     epoch: lease.epoch,
     context: run.kwargs.context,
+    ...omitUndefined({ apiKey: run.api_key ?? undefined }),
     signal: keeper.signal,
     clock,
     logger,

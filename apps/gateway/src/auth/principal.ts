@@ -12,6 +12,12 @@ export interface Principal {
   readonly session?: { readonly email: string; readonly remembered: boolean };
 }
 
+/** Characters of the id of an API key that usage is shown by. */
+const KEY_LABEL_CHARS = 12;
+
+/** The id of the API key as usage shows it; undefined when the sender used none. */
+export const keyLabel = ({ keyId }: Principal): string | undefined => keyId?.slice(0, KEY_LABEL_CHARS);
+
 const principals = new WeakMap<FastifyRequest['raw'], Principal>();
 
 /** Stores the principal of a request. Only the request guard calls this. */

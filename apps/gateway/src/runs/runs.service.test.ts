@@ -21,7 +21,13 @@ const settings = {
   agentsApi: { enabled: true },
 } as unknown as GatewaySettings;
 const key = { userId: 'alice', threadId: 't1' };
-const headers = { idempotencyKey: undefined, traceparent: undefined, rawBody: {}, onAdmitted: () => undefined };
+const headers = {
+  idempotencyKey: undefined,
+  traceparent: undefined,
+  apiKey: undefined,
+  rawBody: {},
+  onAdmitted: () => undefined,
+};
 const say = { messages: [{ role: 'user', content: 'hi' }] };
 
 const service = (): RunsService =>

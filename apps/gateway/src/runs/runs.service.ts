@@ -36,6 +36,8 @@ const STORE_MS = 4_500;
 export interface StartHeaders {
   readonly idempotencyKey: string | readonly string[] | undefined;
   readonly traceparent: string | undefined;
+  /** Id of the API key of the request. */
+  readonly apiKey: string | undefined;
   /** The body as it was sent, which an idempotency key is bound to. */
   readonly rawBody: unknown;
   /** Called with the size of the state that the run starts from, and with the user's runs. */
@@ -148,7 +150,7 @@ export class RunsService {
     const span = this.tracing.start('run.admit', { kind: 'server', parent: headers.traceparent });
     try {
       const { traceparent } = span;
-      const traced = { ...request, traceparent, ...omitUndefined({ idempotency }) };
+      const traced = { ...request, traceparent, ...omitUndefined({ idempotency, apiKey: headers.apiKey }) };
       const { run, repeated, cancelled, ended, ...admitted } = await storeRun(this.store, traced, deadline);
       const { run_id, thread_id } = run;
       this.publishEnds(ended);

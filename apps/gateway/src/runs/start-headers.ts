@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addQuota } from '../http/rate-limit-headers.js';
 import { addStoreWork } from '../http/request-budget.js';
+import { keyLabel, principalOf } from '../auth/principal.js';
 import type { StartHeaders } from './runs.service.js';
 
 /**
@@ -16,6 +17,7 @@ export function startHeaders(request: FastifyRequest, reply: FastifyReply): Star
   return {
     idempotencyKey: headers['idempotency-key'],
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    apiKey: keyLabel(principalOf(request)),
     rawBody: body,
     onAdmitted: ({ stateBytes, runs }) => {
       addStoreWork(request, stateBytes * READS_PER_RUN);

@@ -21,7 +21,7 @@ const clientOptions = new Set([
   ...['async_client', 'cache', 'callbacks', 'client', 'connect_timeout', 'cumulative_stream_usage'],
   ...['default_query', 'default_request_timeout', 'http_async_client', 'http_client', 'http_socket_options'],
   ...['include_response_headers', 'max_retries', 'openai_organization', 'openai_proxy', 'organization'],
-  ...['output_version', 'pool_timeout', 'pricing', 'rate_limiter', 'read_timeout', 'request_timeout', 'root_client'],
+  ...['output_version', 'pool_timeout', 'rate_limiter', 'read_timeout', 'request_timeout', 'root_client'],
   ...['stream_chunk_timeout', 'stream_options', 'stream_usage', 'streaming', 'tags', 'tiktoken_model_name'],
   ...['timeout', 'use_responses_api', 'verbose', 'write_timeout'],
 ]);
@@ -66,7 +66,19 @@ export function readModels(list: unknown, context: ReadContext): LoadedModels {
       context.findings.faults.push(`${key}.name: an earlier model has the same name`);
     models.push(model);
   }
+  context.findings.faults.push(...currencyFaults(models));
   return { models: list.length === 0 ? readEnvironmentModels(context) : models, leftOut };
+}
+
+/** Costs and budgets are sums over models, so that all prices have one currency. */
+function currencyFaults(models: readonly ModelConfig[]): readonly string[] {
+  const [first, ...others] = models.flatMap(({ name, pricing }) => (pricing ? [{ name, ...pricing }] : []));
+  return others
+    .filter(({ currency }) => currency !== first?.currency)
+    .map(
+      ({ name }) =>
+        `models: pricing.currency of "${name}" must be that of "${first?.name}": all prices have one currency`,
+    );
 }
 
 /** Lists why no turn can run: no model is configured, or models lack their keys. */

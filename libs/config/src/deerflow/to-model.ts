@@ -1,6 +1,6 @@
 import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { z } from 'zod';
-import type { ModelConfig } from '../settings/config.js';
+import type { ModelConfig, ModelPricing } from '../settings/config.js';
 import { type DialectName, dialectOfHost } from '../settings/dialects.js';
 import type { ModelFile } from '../schema/model-schema.js';
 import type { Findings } from '../common/findings.js';
@@ -47,6 +47,7 @@ export function toModel(entry: Entry, { key: path, extras, context }: EntryDetai
       maxTokens: entry.max_tokens,
       maxInputTokens: entry.max_input_tokens,
       temperature: entry.temperature,
+      pricing: pricingOf(entry),
       whenThinkingEnabled: thinkingFields(entry),
       whenThinkingDisabled: entry.when_thinking_disabled,
       problem: missing
@@ -54,6 +55,12 @@ export function toModel(entry: Entry, { key: path, extras, context }: EntryDetai
         : undefined,
     }),
   };
+}
+
+function pricingOf({ pricing }: Entry): ModelPricing | undefined {
+  if (pricing === undefined) return undefined;
+  const { currency, input, cached_input: cachedInput = input, cache_write: cacheWrite = input, output } = pricing;
+  return { currency, input, cachedInput, cacheWrite, output, reasoning: pricing.reasoning ?? output };
 }
 
 function namesOf({ name, display_name: displayName = name, description = '', model = name }: Entry) {

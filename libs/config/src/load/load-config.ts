@@ -24,6 +24,7 @@ import {
 } from '../schema/file-schema.js';
 import { NatsFile, StoreFile } from '../schema/server-schema.js';
 import { QuotasFile } from '../schema/quotas-schema.js';
+import { UsageFile } from '../schema/usage-schema.js';
 import { addIssues, type Findings, emptyFindings } from '../common/findings.js';
 import { warnAboutUnknownKey } from '../deerflow/unknown-keys.js';
 import { modelProblems, type LoadedModels, readModels } from '../deerflow/model-entries.js';
@@ -106,6 +107,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     runner: camelKeys(section(RunnerFile, 'runner', from)),
     store: section(StoreFile, 'store', from),
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
+    usage: camelKeys(section(UsageFile, 'usage', from)),
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),

@@ -9,6 +9,7 @@ import { QuotasFile } from './quotas-schema.js';
 import { NatsFile, StoreFile } from './server-schema.js';
 import { integer, ms } from './setting-kinds.js';
 import { SuggestionsFile } from './suggestions-schema.js';
+import { UsageFile } from './usage-schema.js';
 import { WebFile } from './web-schema.js';
 
 /**
@@ -213,6 +214,7 @@ export const sections = {
   nats: NatsFile,
   store: StoreFile,
   quotas: QuotasFile,
+  usage: UsageFile,
   clocks: ClocksFile,
 } as const;
 

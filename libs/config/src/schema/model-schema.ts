@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { dialectNames } from '../settings/dialects.js';
+import { PricingFile } from './usage-schema.js';
 
 /** An entry of `models` in config.yaml. */
 export const ModelFile = z
@@ -45,6 +46,9 @@ export const ModelFile = z
       .describe('Body fields merged in while thinking is off; default: what turns when_thinking_enabled off'),
     thinking: z.record(z.string(), z.unknown()).optional().describe('Shortcut for when_thinking_enabled.thinking'),
     default_headers: z.record(z.string(), z.string()).optional().describe('HTTP headers added to each request'),
+    pricing: PricingFile.optional().describe(
+      'Prices of a million tokens: {currency: USD, input, cached_input, cache_write, output, reasoning}; of those left out cached_input and cache_write are input, reasoning is output, input and output are 0',
+    ),
     extra_body: z.record(z.string(), z.unknown()).optional().describe('Body fields added to each request'),
   })
   .describe('One model');

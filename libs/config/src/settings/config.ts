@@ -7,6 +7,7 @@ import type { ChainConfig } from '../schema/chain-schema.js';
 import type { DialectName } from './dialects.js';
 import type { ClocksFile, logLevels, RunnerFile, TitleFile, UploadsFile } from '../schema/file-schema.js';
 import type { QuotasFile } from '../schema/quotas-schema.js';
+import type { UsageFile } from '../schema/usage-schema.js';
 import type { McpFile } from '../schema/mcp-schema.js';
 import type { Secret } from '../common/secret.js';
 import type { SuggestionsFile } from '../schema/suggestions-schema.js';
@@ -16,6 +17,7 @@ import type { WebConfig } from './web-config.js';
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
 export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
 export type QuotasConfig = CamelKeys<z.output<typeof QuotasFile>>;
+export type UsageConfig = CamelKeys<z.output<typeof UsageFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 export type SuggestionsConfig = CamelKeys<z.output<typeof SuggestionsFile>>;
 /** Sizes in bytes. */
@@ -61,6 +63,20 @@ export interface SkillsConfig {
   readonly maxInstalledBytes: number;
 }
 
+/** Prices of a million tokens. */
+export interface ModelPricing {
+  /** ISO 4217. */
+  readonly currency: string;
+  readonly input: number;
+  /** Of input that the provider had in its cache. */
+  readonly cachedInput: number;
+  /** Of input that the provider put into its cache. */
+  readonly cacheWrite: number;
+  readonly output: number;
+  /** Of output that is reasoning. */
+  readonly reasoning: number;
+}
+
 export interface ModelConfig {
   /** Name that requests use; unique. */
   readonly name: string;
@@ -76,6 +92,8 @@ export interface ModelConfig {
   /** Size of the model's context, in tokens. */
   readonly maxInputTokens?: number;
   readonly temperature?: number;
+  /** Absent: calls of the model are counted and cost nothing. */
+  readonly pricing?: ModelPricing;
   readonly supportsThinking: boolean;
   readonly supportsVision: boolean;
   readonly supportsReasoningEffort: boolean;
@@ -139,6 +157,7 @@ export interface Config {
   /** Whether threads are written in forms that services of earlier versions cannot read. */
   readonly store: { readonly compact: boolean };
   readonly quotas: QuotasConfig;
+  readonly usage: UsageConfig;
   readonly sandbox: SandboxConfig;
   readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;

@@ -58,6 +58,8 @@ export const RunRecord = z.object({
   cancel: CancelAction.nullable(),
   /** Ids of messages that were partly streamed and then discarded: replays omit their deltas. */
   dropped_message_ids: z.array(z.string()).register(storedFields, { from: ['dropped'], as: 'items' }),
+  /** Id of the API key that pays for it. Not stored after the end. */
+  api_key: z.string().nullable(),
   /** Not stored after the end. */
   traceparent: z.string().nullable(),
   /** When it was claimed for the first time. */

@@ -16,6 +16,11 @@ export interface CallUsage {
   readonly model: string;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** Parts of `inputTokens`: read from the provider's cache, and written to it. */
+  readonly cachedInputTokens?: number;
+  readonly cacheWriteTokens?: number;
+  /** Part of `outputTokens`. */
+  readonly reasoningTokens?: number;
 }
 
 /** The result of a before/after hook: a state update and how the run continues. */

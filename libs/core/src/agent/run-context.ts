@@ -9,6 +9,8 @@ export interface RunContext extends Instrumented {
   readonly threadId: string;
   readonly runId: string;
   readonly assistantId: string;
+  /** Id of the API key that pays for the run. */
+  readonly apiKey?: string;
   /** Increases with each takeover. */
   readonly attempt: number;
   /** Epoch of the thread's lease: sent with every request to an executor. */

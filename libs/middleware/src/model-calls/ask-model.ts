@@ -1,5 +1,12 @@
 import { ModelError, omitUndefined } from '@caribou/contracts';
-import { type CallUsage, type ModelCall, type ModelPort, type RunContext, stripReasoning } from '@caribou/core';
+import {
+  type CallUsage,
+  callUsage,
+  type ModelCall,
+  type ModelPort,
+  type RunContext,
+  stripReasoning,
+} from '@caribou/core';
 
 export interface Answer {
   /** The answer without reasoning; empty when the model failed, took too long, was filtered or returned nothing. */
@@ -32,7 +39,7 @@ export async function askModel(model: ModelPort, call: ModelCall, options: AskOp
     for await (const delta of model.stream(call, { signal: AbortSignal.any([run.signal, late]) })) {
       text += (delta.content ?? '').slice(0, maxChars - text.length);
       finish = delta.finishReason ?? finish;
-      usage = delta.usage === undefined ? usage : usageOf(model, delta.usage);
+      usage = delta.usage === undefined ? usage : callUsage({ caller: 'middleware', model: model.name }, delta.usage);
     }
     run.signal.throwIfAborted();
     return answerOf(finish === 'content_filter' ? '' : stripReasoningAndTrim(text));
@@ -43,14 +50,6 @@ export async function askModel(model: ModelPort, call: ModelCall, options: AskOp
     return answerOf('');
   }
 }
-
-const usageOf = (
-  model: ModelPort,
-  {
-    input_tokens: inputTokens,
-    output_tokens: outputTokens,
-  }: { readonly input_tokens: number; readonly output_tokens: number },
-): CallUsage => ({ caller: 'middleware', model: model.name, inputTokens, outputTokens });
 
 /** Removes reasoning that a provider leaves in the content, and surrounding space. */
 export const stripReasoningAndTrim = (text: string): string => stripReasoning(text).trim();

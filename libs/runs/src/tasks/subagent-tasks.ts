@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Cancels, RunEvents, Wakes } from '@caribou/bus';
 import {
   ConflictError,
+  omitUndefined,
   RateLimitedError,
   type RunRecord,
   type TaskEvent,
@@ -111,6 +112,7 @@ export class SubagentTasks implements SubagentPort {
       prompt: { type: 'human', id, content: prompt, additional_kwargs: {}, response_metadata: {} },
       maxTurns: terms.maxTurns,
       timeoutMs: terms.timeoutMs,
+      ...omitUndefined({ apiKey: run.apiKey }),
     };
   }
 

@@ -12,7 +12,7 @@ import { fieldsOf, HeadLog, type LogCounters, logOf, type LogPlan, planLog } fro
 import type { Sweep } from './log-sweep.js';
 import { entryCounts, type LogEntry } from '../events/log-entries.js';
 import { compressTexts, type StoredText } from '../redis/stored-text.js';
-import type { StoreSettings } from '../redis/store-settings.js';
+import type { LedgerSettings, StoreSettings } from '../redis/store-settings.js';
 import { usageParams } from '../threads/usage-call.js';
 
 /** A checkpoint before it is written: everything but its id and time, which the script sets. */
@@ -171,10 +171,11 @@ export const draftOf = (request: CommitRequest, runId: string): CheckpointDraft 
 export function progressParams(
   request: CommitRequest,
   entries: readonly LogEntry[],
+  ledger?: LedgerSettings,
 ): Readonly<Record<string, unknown>> {
   return {
     events: entryCounts(entries),
     input_committed: request.inputCommitted ?? false,
-    usage: request.usage === undefined ? undefined : usageParams(request.usage),
+    usage: request.usage === undefined ? undefined : usageParams(request.usage, ledger),
   };
 }

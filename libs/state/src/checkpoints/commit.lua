@@ -1,7 +1,8 @@
 #!lua
 --[[ Writes a state as the head of its thread for the run that owns it, and appends to the run's log, in one step.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, after and those of run-commit.lua
-  Reply  {'ok', checkpoint id, its time, number of the first event, cancel flag or ''}
+  Reply  {'ok', checkpoint id, its time, number of the first event, cancel flag or '', what the ledger says of the budgets or
+          nil when the commit was there already}
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
@@ -23,4 +24,4 @@ if p.input_committed then append_to(used, 'input_committed', '1') end
 if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end
 save_log(run, used)
 touch(record, unpack(changed))
-return { 'ok', id, now_iso, first, run.cancel }
+return { 'ok', id, now_iso, first, run.cancel, budget }

@@ -1,8 +1,10 @@
 -- Counts the tokens of model calls in the run's record and in the thread's totals, which outlive the run. Needs thread.lua.
--- Parameter p.usage, absent when nothing was spent: turns, input, output; callers, models: { { name, tokens }, … }.
+-- Parameter p.usage, absent when nothing was spent: turns, input, output; callers, models: { { name, tokens }, … }; ledger
+-- (ledger.lua). `budget` is then what that says of the budgets.
 -- The totals: input, output, runs, models (how many have a name of their own), c:<caller>, t:<model> (tokens) and
 -- r:<model> (runs). A run is in a count of runs when its record has `counted`, or `m:<model>`.
 local MAX_MODELS = 50
+local budget = ''
 
 local function plus(before, amount) return string.format('%.0f', (tonumber(before or 0) or 0) + amount) end
 
@@ -18,10 +20,15 @@ local function read_totals(spent)
   return known
 end
 
--- Adds to the thread's totals; returns the changed fields of the run's record as arguments of HSET.
+-- @include ledger.lua
+-- Adds to the thread's totals and to the ledger; returns the changed fields of the run's record as arguments of HSET.
 local function count_usage(run)
   local spent = p.usage
   if not spent then return {} end
+  if spent.ledger then
+    local agent = (run.agent or '') ~= '' and run.agent or run.assistant_id
+    budget = enter_usage(spent.ledger, { user = run.user_id, key = run.api_key or '', agent = agent })
+  end
   local known, totals, mine = read_totals(spent), {}, {}
   local function total(field) return totals[field] or known[field] or 0 end
   local function add(field, amount) totals[field] = plus(total(field), amount) end

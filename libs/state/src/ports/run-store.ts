@@ -1,3 +1,4 @@
+import type { BudgetState } from '../usage/budget-state.js';
 import type {
   CancelAction,
   CheckpointMetadata,
@@ -91,6 +92,8 @@ export interface CommitResult {
   readonly stateBytes: number;
   /** The cancel flag at the time of the script. */
   readonly cancel: CancelAction | null;
+  /** What this commit's usage did to the budgets of the day. */
+  readonly budget: BudgetState;
 }
 
 export interface FinishRequest {
@@ -215,6 +218,8 @@ export interface AdmitRequest extends ThreadKey {
   readonly checkpointId?: string;
   readonly idempotency?: { readonly key: string; readonly bodyHash: string };
   readonly traceparent?: string;
+  /** Id of the API key that pays for the run; absent for other senders. */
+  readonly apiKey?: string;
 }
 
 export interface AdmitResult {

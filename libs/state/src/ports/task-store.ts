@@ -14,6 +14,8 @@ export interface NewTask {
   /** Time limit, counted from the first claim. */
   readonly timeoutMs: number;
   readonly traceparent?: string;
+  /** Id of the API key that pays for the parent's run. */
+  readonly apiKey?: string;
 }
 
 /**

@@ -56,6 +56,11 @@ export interface StoreKeys {
   readonly erased: string;
   /** List: dead letters that are not on the bus yet, oldest first. */
   readonly deadLetters: string;
+  /**
+   * Beginning of the keys of usage: `<user>:<day>` is a hash, see includes/ledger.lua, `users:<day>` the set of the users of
+   * that day. Tasks enter theirs under the keys of the threads that dispatch them.
+   */
+  readonly usagePrefix: string;
   /** Sorted set of all users: threads with a slot, by the end of its lease. */
   readonly slots: string;
   /** Hash: thread → token of the holder of its slot. */
@@ -134,6 +139,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     erasing: hasFiles ? `${prefix}erasing` : undefined,
     erased: `${prefix}erased`,
     deadLetters: `${prefix}dead-letters`,
+    usagePrefix: `${prefix}usage:`,
     thread: ({ userId, threadId }) => {
       const base = `${prefix}thread:${strict(userId)}:${strict(threadId)}`;
       const owner = user(userId);
@@ -172,8 +178,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     },
     threads: (userId) => `${user(userId)}:threads`,
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
-    slots: `${prefix}slots`,
-    slotTokens: `${prefix}slots:tokens`,
+    ...{ slots: `${prefix}slots`, slotTokens: `${prefix}slots:tokens` },
     childThreads: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
     probe: `${prefix}probe`,
     volume: `${prefix}volume`,

@@ -50,6 +50,7 @@ function patternsOf(keys: StoreKeys) {
     managers: [keys.manager(ANY), keys.managerSeen(ANY)],
     audit: [keys.audit],
     deadLetters: [keys.deadLetters],
+    usage: [`${keys.usagePrefix}*`],
     probe: [keys.probe],
     volume: [keys.volume],
   };
@@ -65,6 +66,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...[own.skills, own.agents, own.models, own.memories, own.memoryJobs].flat(),
           ...[own.documents, own.locks, own.accounts, own.volume, own.erasing, own.erased, [tasks]].flat(),
           ...own.requestBuckets,
+          ...own.usage,
         ],
       };
     case 'agent-runner':
@@ -75,19 +77,20 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...[own.threads, own.runs, own.events, own.executions, own.idempotency, own.agents, own.models].flat(),
           ...[own.memories, own.memoryJobs, own.tokens, own.deadLetters, own.erasing, [tasks]].flat(),
           ...own.processes,
+          ...own.usage,
         ],
       };
     case 'subagent-pool':
       return {
         reads: [own.ownership, own.runs, own.skills, own.documents, own.managers].flat(),
         // A caller without a reply from a sandbox withdraws the execution from the journal.
-        writes: [own.executions, own.models, own.tokens, [tasks]].flat(),
+        writes: [own.executions, own.models, own.tokens, own.usage, [tasks]].flat(),
       };
     case 'memory-worker':
       return {
         // A pattern for the record alone is not possible: it matches all keys of a thread.
         reads: own.threadRecords,
-        writes: [own.memories, own.memoryJobs, own.models, own.memoryProcesses].flat(),
+        writes: [own.memories, own.memoryJobs, own.models, own.memoryProcesses, own.usage].flat(),
       };
     case 'sandbox-manager':
       return {

@@ -1,4 +1,16 @@
+import type { Prices } from '../usage/ledger-rows.js';
 import type { ProcessOwner } from '../ports/process-registry.js';
+
+/** How the usage of models is entered. */
+export interface LedgerSettings {
+  /** Beginning of the keys (`StoreKeys.usage`), the same for tasks and for the threads that dispatch them. */
+  readonly prefix: string;
+  readonly prices: Prices;
+  /** How long the usage of a day is stored. */
+  readonly retentionDays: number;
+  /** Limits of the cost in a day (UTC), in the currency of the prices; null: none. */
+  readonly budgets: { readonly user: number | null; readonly key: number | null; readonly warnShare: number };
+}
 
 /** The times and limits of the stores. All processes of an installation use the same. */
 export interface StoreOptions {
@@ -32,9 +44,12 @@ export interface StoreOptions {
   readonly journalTtlMs?: number;
   /** Whether what is written may have forms that services before ADR 12 cannot read, default true. */
   readonly compact?: boolean;
+  /** Without it, usage is counted for runs and threads only. */
+  readonly ledger?: LedgerSettings;
 }
 
-export type StoreSettings = Required<Omit<StoreOptions, 'process'>> & Pick<StoreOptions, 'process'>;
+export type StoreSettings = Required<Omit<StoreOptions, 'process' | 'ledger'>> &
+  Pick<StoreOptions, 'process' | 'ledger'>;
 
 const HOUR_MS = 3_600_000;
 

@@ -4,6 +4,7 @@ import {
   BugError,
   type CancelAction,
   ConflictError,
+  customAgentOf,
   InvalidRequestError,
   NotFoundError,
   QuotaError,
@@ -22,6 +23,8 @@ import type { StoreSettings } from '../redis/store-settings.js';
 import { parseStored } from '../redis/stored-json.js';
 import { callThread, type Reply } from '../redis/thread-call.js';
 import { stateTooLarge } from '../checkpoints/state-updates.js';
+import { budgetParams } from '../threads/usage-call.js';
+import { budgetSpent } from '../usage/budget-state.js';
 import { tooManyThreads } from '../threads/thread-records.js';
 
 const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
@@ -95,6 +98,12 @@ function overStorage(outcome: unknown, used: number, settings: StoreSettings): E
   }
 }
 
+/** The budgets that an admission checks. */
+function budgetsOf({ ledger }: StoreSettings): Readonly<Record<string, unknown>> {
+  const budgets = ledger === undefined ? undefined : budgetParams(ledger.budgets);
+  return budgets === undefined ? {} : { budgets, usage_prefix: ledger?.prefix };
+}
+
 /** Queued runs that a script ended: their logs contain only `end`. */
 const toEndedRuns = (pairs: unknown): EndedRun[] =>
   (pairs as readonly [string, number][]).map(([runId, seq]) => ({
@@ -134,6 +143,9 @@ export function admissions(
         strategy: request.multitaskStrategy,
         create: request.ifNotExists === 'create',
         temporary: request.kwargs.temporary,
+        api_key: request.apiKey ?? '',
+        agent: customAgentOf(request.kwargs.context) ?? request.assistantId,
+        ...budgetsOf(settings),
         checkpoint: request.checkpointId ?? '',
         before_first: BEFORE_FIRST_CHECKPOINT,
         regenerates: readRegeneratedRunId(request),
@@ -153,6 +165,7 @@ export function admissions(
     const [outcome, run] = reply;
     if (outcome === 'repeated')
       return { run: runOf(run, reply[2]), repeated: true, cancelled: [], ended: [], stateBytes: 0, runs: null };
+    if (outcome === 'budget') throw budgetSpent(reply, settings);
     if (outcome !== 'ok') throw refusal(reply, request, settings);
     const [cancelled, ended, stateBytes, inFlight] = reply.slice(2);
     return {

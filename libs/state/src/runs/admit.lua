@@ -2,6 +2,7 @@
 --[[ Admits a run: idempotency, thread, quotas, multitask strategy, base; then the record, the inbox, the pending set.
   KEYS        thread.lua; then the idempotency key, if any
   ARGV        thread.lua; parameters run, user, assistant, strategy, create (whether the thread may be created), temporary,
+              api_key ('' for none), agent (ledger.lua), budgets and usage_prefix (absent without budgets),
               checkpoint ('' for none), before_first (the checkpoint id for the empty state), regenerates (the run
               whose turn is regenerated, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
@@ -10,7 +11,7 @@
           bytes of the state that the run will find, how many runs of the user are in flight now}
          {'repeated', run record, kwargs or nil when the record holds them}
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
-         {'large', bytes of the state}, {'stored', bytes}, {'erasing'}: is_being_erased,
+         {'budget', 'user' or 'key', its cost, its limit, time in ms}, {'large', bytes of the state}, {'stored', bytes}, {'erasing'}: is_being_erased,
          {'damaged', key}: nothing is written ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
@@ -18,6 +19,7 @@
 -- @include ../includes/ending.lua
 -- @include ../includes/create.lua
 -- @include ../includes/state-bytes.lua
+-- @include ../includes/ledger.lua
 local damage = damaged_thread() or damaged_run(p.run)
 if damage then return { 'damaged', damage } end
 
@@ -54,6 +56,10 @@ local others = redis.call('SCARD', in_flight_key) - (clears and #queued or 0)
 if others >= p.max_in_flight then return { 'quota' } end
 if p.max_pending > 0 and redis.call('ZCARD', pending_key) >= p.max_pending
   and not redis.call('ZSCORE', pending_key, pending_member) then return { 'crowded' } end
+if p.budgets then
+  local name, cost, limit = spent_budget(p.usage_prefix, p.budgets, p.user, p.api_key)
+  if name then return { 'budget', name, text_of(cost), text_of(limit), now_ms } end
+end
 local metadata, kwargs, thread_metadata = take(), take(), take()
 local bytes = #metadata + #kwargs
 local stored = tonumber(redis.call('GET', stored_key) or 0)
@@ -117,6 +123,8 @@ local fields = { 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user, 'as
   'status', 'pending', 'metadata', metadata, 'stored', text_of(bytes), 'multitask_strategy', p.strategy, 'created_at', now_iso,
   'updated_at', now_iso, 'fork_checkpoint_id', fork, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
   'admitted_head', record.head, 'seq', '0', 'bytes', '0', 'border', '0', 'border_bytes', '0' }
+if p.api_key ~= '' then append_to(fields, 'api_key', p.api_key) end
+if p.agent ~= p.assistant then append_to(fields, 'agent', p.agent) end
 if p.traceparent ~= '' then append_to(fields, 'traceparent', p.traceparent) end
 if fork ~= '' then append_to(fields, 'regenerates', p.regenerates) end
 if idempotency_key then append_to(fields, 'idempotency', idempotency_key) end

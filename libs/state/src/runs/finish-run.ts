@@ -23,7 +23,11 @@ async function lastStep(request: FinishRequest, runId: string, settings: StoreSe
   const call = await checkpointCall(draft, null, settings);
   const entries = logEntries(commit.events);
   return {
-    params: { ...progressParams(commit, entries), commit: call.params, has_next: commit.next.length > 0 },
+    params: {
+      ...progressParams(commit, entries, settings.ledger),
+      commit: call.params,
+      has_next: commit.next.length > 0,
+    },
     texts: [...entryTexts(entries), ...call.texts],
     stateBytes: stateBytesOf(call),
     eventsOf: (checkpointId: string, createdAt: string): readonly RunEvent[] => [

@@ -22,6 +22,7 @@ import { entryTexts, logEntries } from '../events/log-entries.js';
 import { numberEvents } from '../events/number-events.js';
 import { loadScript } from '../redis/scripts.js';
 import { type StoreOptions, storeSettings } from '../redis/store-settings.js';
+import { budgetStateOf } from '../usage/budget-state.js';
 import { callOwned } from '../redis/thread-call.js';
 import { listOrphans, listUnowned } from './unowned-threads.js';
 
@@ -51,7 +52,12 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     const call = await checkpointCall(draft, await sweepFor(lease, draft), settings);
     const entries = logEntries(request.events);
     const reply = await callOwned(redis, lease, scripts.commit, {
-      params: { ...writeParams, after: request.after, ...progressParams(request, entries), commit: call.params },
+      params: {
+        ...writeParams,
+        after: request.after,
+        ...progressParams(request, entries, settings.ledger),
+        commit: call.params,
+      },
       texts: [...entryTexts(entries), ...call.texts],
     });
     const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]) };
@@ -60,6 +66,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
       appended: numberEvents(reply[3], [...request.events, checkpointEvent(draft, minted)]),
       stateBytes: stateBytesOf(call),
       cancel: cancelOf(reply[4]),
+      budget: budgetStateOf(reply[5]),
     };
   }
 

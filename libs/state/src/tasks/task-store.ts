@@ -132,7 +132,7 @@ const specOf = (run: RunRecord): TaskSpec | undefined => TaskSpec.safeParse(run.
 
 const keyOf = (run: RunRecord): ThreadKey => ({ userId: run.user_id, threadId: run.thread_id });
 
-function admissionOf({ userId, spec, prompt, maxTurns, timeoutMs, traceparent }: NewTask): AdmitRequest {
+function admissionOf({ userId, spec, prompt, maxTurns, timeoutMs, traceparent, apiKey }: NewTask): AdmitRequest {
   return {
     userId,
     ...taskIds(spec.parent.run_id, spec.parent.tool_call_id),
@@ -151,7 +151,7 @@ function admissionOf({ userId, spec, prompt, maxTurns, timeoutMs, traceparent }:
     multitaskStrategy: 'reject',
     ifNotExists: 'create',
     threadMetadata: {},
-    ...omitUndefined({ traceparent }),
+    ...omitUndefined({ traceparent, apiKey }),
   };
 }
 

@@ -1,4 +1,7 @@
+import { omitUndefined } from '@caribou/contracts';
 import type { CallUsage, TurnUsage } from '@caribou/core';
+import { ledgerRows } from '../usage/ledger-rows.js';
+import type { LedgerSettings } from '../redis/store-settings.js';
 
 /** Maximum number of tokens counted of one call: a provider may report any number, and sums must stay safe integers. */
 const MAX_TOKENS = 1e12;
@@ -6,8 +9,10 @@ const MAX_TOKENS = 1e12;
 const MAX_NAME = 200;
 
 /** Parameter `usage` of `includes/usage.lua`. */
-export function usageParams({ turns, calls }: TurnUsage): Readonly<Record<string, unknown>> {
+export function usageParams({ turns, calls }: TurnUsage, ledger?: LedgerSettings): Readonly<Record<string, unknown>> {
+  const rows = ledger === undefined ? [] : ledgerRows(calls, ledger.prices, wholeTokens);
   return {
+    ...(ledger === undefined || rows.length === 0 ? {} : { ledger: ledgerParams(ledger, rows) }),
     turns,
     input: sumOf(calls, ({ inputTokens }) => wholeTokens(inputTokens)),
     output: sumOf(calls, ({ outputTokens }) => wholeTokens(outputTokens)),
@@ -15,6 +20,27 @@ export function usageParams({ turns, calls }: TurnUsage): Readonly<Record<string
     models: tokensBy(calls, ({ model }) => model.slice(0, MAX_NAME)),
   };
 }
+
+/** Parameters of `includes/ledger.lua`. */
+export const ledgerParams = (
+  { prefix, retentionDays, budgets }: LedgerSettings,
+  rows: ReturnType<typeof ledgerRows>,
+): Readonly<Record<string, unknown>> => ({
+  prefix,
+  ttl_ms: retentionDays * DAY_MS,
+  rows: rows.map(([model, ...counts]) => [model.slice(0, MAX_NAME), ...counts]),
+  ...omitUndefined({ budgets: budgetParams(budgets) }),
+});
+
+/** Limits in billionths of the currency; undefined without any. */
+export const budgetParams = (budgets: LedgerSettings['budgets']): Readonly<Record<string, number>> | undefined => {
+  const { user, key, warnShare } = budgets;
+  if (user === null && key === null) return undefined;
+  const nano = (limit: number | null): number | undefined => (limit === null ? undefined : Math.round(limit * 1e9));
+  return { warn: warnShare, ...omitUndefined({ user: nano(user), key: nano(key) }) };
+};
+
+const DAY_MS = 86_400_000;
 
 const tokensBy = (calls: readonly CallUsage[], nameOf: (call: CallUsage) => string): [name: string, tokens: number][] =>
   [...new Set(calls.map(nameOf))].map((name) => [
@@ -28,5 +54,6 @@ const tokensBy = (calls: readonly CallUsage[], nameOf: (call: CallUsage) => stri
 const sumOf = (calls: readonly CallUsage[], tokensOf: (call: CallUsage) => number): number =>
   calls.reduce((sum, call) => sum + tokensOf(call), 0);
 
-const wholeTokens = (tokens: number): number =>
+/** The tokens as a whole number within bounds. */
+export const wholeTokens = (tokens: number): number =>
   Number.isFinite(tokens) ? Math.min(Math.max(Math.round(tokens), 0), MAX_TOKENS) : 0;

@@ -36,6 +36,7 @@ export const sampleRun = (over: Partial<RunRecord> = {}): RunRecord => ({
   input_committed: false,
   cancel: null,
   dropped_message_ids: [],
+  api_key: null,
   traceparent: null,
   started_at: null,
   last_seq: 0,

@@ -5,7 +5,7 @@ import {
   type SuggestionsReply,
 } from '@caribou/contracts';
 import { Controller } from '@nestjs/common';
-import type { Principal } from '../../auth/principal.js';
+import { keyLabel, type Principal } from '../../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';
 import { Dependency } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
@@ -30,6 +30,6 @@ export class SuggestionsController {
     @Input() { params, body }: RouteInput<typeof suggestionRoutes.suggest>,
   ): Promise<SuggestionsReply> {
     const key = { userId: caller.userId, threadId: params.thread_id };
-    return { suggestions: [...(await this.suggestions.suggest(key, body))] };
+    return { suggestions: [...(await this.suggestions.suggest(key, body, keyLabel(caller)))] };
   }
 }

@@ -1,6 +1,6 @@
 import { InvalidRequestError, ModelError, type SuggestionsRequest, UnavailableError } from '@caribou/contracts';
-import type { Logger, ModelCall, ModelCatalog, ThreadKey } from '@caribou/core';
-import type { ThreadStore } from '@caribou/state';
+import { callUsage, type Logger, type ModelCall, type ModelCatalog, type ThreadKey } from '@caribou/core';
+import type { Payer, ThreadStore, UsageLedger } from '@caribou/state';
 import type { Metrics } from '@caribou/observability';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
@@ -11,6 +11,14 @@ import { createSuggestionCall } from './suggestion-call.js';
 /** Concurrent calls of one user at one gateway; a web client sends one after each run. */
 const MAX_AT_ONCE = 2;
 const MAX_ANSWER_CHARS = 20_000;
+
+/** Under what usage shows these calls. */
+const AGENT = 'suggestions';
+
+interface Question {
+  readonly call: ModelCall;
+  readonly payer: Payer;
+}
 
 /** Follow-up questions. They are optional: when the model fails, the answer is an empty list. */
 @Injectable()
@@ -23,21 +31,27 @@ export class SuggestionsService {
     @Dependency('models') private readonly models: ModelCatalog,
     @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'suggestions'>,
     @Dependency('metrics') private readonly metrics: Pick<Metrics, 'modelTokens'>,
+    @Dependency('usageLedger') private readonly ledger: Pick<UsageLedger, 'add' | 'isSpent'>,
     @Dependency('logger') private readonly logger: Logger,
   ) {}
 
   /** @throws {NotFoundError} for an unknown thread */
-  async suggest(thread: ThreadKey, { messages, n, model_name }: SuggestionsRequest): Promise<readonly string[]> {
+  async suggest(
+    thread: ThreadKey,
+    { messages, n, model_name }: SuggestionsRequest,
+    apiKey?: string,
+  ): Promise<readonly string[]> {
     await this.threads.getThread(thread);
+    const payer = { userId: thread.userId, apiKey };
     const { enabled, maxSuggestions, modelName } = this.settings.suggestions;
     const count = Math.min(n ?? maxSuggestions, maxSuggestions);
     const call = enabled ? createSuggestionCall(messages, count) : null;
-    if (call === null) return [];
+    if (call === null || (await this.ledger.isSpent(payer))) return [];
     const under = this.asking.get(thread.userId) ?? 0;
     if (under >= MAX_AT_ONCE) return [];
     this.asking.set(thread.userId, under + 1);
     try {
-      return readSuggestions(await this.ask(modelName ?? model_name ?? undefined, call), count);
+      return readSuggestions(await this.ask(modelName ?? model_name ?? undefined, { call, payer }), count);
     } catch (error) {
       if (!isOfModel(error)) throw error;
       this.logger.warn({ event: 'suggestions', outcome: 'error', threadId: thread.threadId, error }, 'no suggestions');
@@ -53,10 +67,10 @@ export class SuggestionsService {
     else this.asking.set(userId, left);
   }
 
-  private async ask(name: string | undefined, call: ModelCall): Promise<string> {
+  private async ask(name: string | undefined, question: Question): Promise<string> {
     const late = AbortSignal.timeout(this.settings.suggestions.timeoutMs);
     try {
-      return await this.answerOf(name, call, late);
+      return await this.answerOf(name, question, late);
     } catch (error) {
       if (!late.aborted) throw error;
       throw new ModelError('the model took too long to propose questions', {
@@ -66,15 +80,17 @@ export class SuggestionsService {
     }
   }
 
-  private async answerOf(name: string | undefined, call: ModelCall, signal: AbortSignal): Promise<string> {
+  private async answerOf(name: string | undefined, { call, payer }: Question, signal: AbortSignal): Promise<string> {
     let text = '';
-    for await (const delta of this.models.get(name).stream(call, { signal })) {
+    const model = this.models.get(name);
+    for await (const delta of model.stream(call, { signal })) {
       text += delta.content ?? '';
       if (text.length > MAX_ANSWER_CHARS)
         throw new ModelError('the answer is too long for a few questions', { details: { reason: 'too_large' } });
       if (delta.usage === undefined) continue;
       this.metrics.modelTokens('input', delta.usage.input_tokens);
       this.metrics.modelTokens('output', delta.usage.output_tokens);
+      await this.ledger.add(payer, AGENT, [callUsage({ caller: 'middleware', model: model.name }, delta.usage)]);
     }
     return text;
   }

@@ -1,0 +1,78 @@
+-- Enters the usage of model calls by user, API key, agent, model and day (UTC). Needs clock.lua.
+-- `ledger`: prefix; ttl_ms; rows: { { model, count, … }, … } in the order of usage/ledger-rows.ts, the last count is the cost;
+-- budgets, absent without any: user, key (limits of the cost, each may be absent), warn (a share of them).
+-- The hash of a user and day: `cost`, `k:<key>` (cost of that API key), `rows` (how many there are), `r:["<key>","<agent>",
+-- "<model>"]` (the counts). The set of a day has the users of that day.
+local MAX_ROWS = 500
+
+local function usage_keys(ledger, user)
+  local day = now_iso:sub(1, 10)
+  return ledger.prefix .. user .. ':' .. day, ledger.prefix .. 'users:' .. day
+end
+
+local function sum_of(text, counts)
+  local sums, index = {}, 2
+  for number in (text or ''):gmatch('%d+') do
+    sums[#sums + 1] = string.format('%.0f', tonumber(number) + counts[index])
+    index = index + 1
+  end
+  for rest = index, #counts do sums[#sums + 1] = string.format('%.0f', counts[rest]) end
+  return table.concat(sums, ',')
+end
+
+-- 'spent' once a budget is used up, 'warn' when these calls brought it over the share, else ''.
+local function budget_state(budgets, before, after)
+  local state = ''
+  for name, limit in pairs({ user = budgets.user, key = budgets.key }) do
+    if after[name] and after[name] >= limit then return 'spent' end
+    if after[name] and before[name] < limit * budgets.warn and after[name] >= limit * budgets.warn then state = 'warn' end
+  end
+  return state
+end
+
+-- The budget of a user or API key that is used up: its name, cost and limit; nil for none.
+local function spent_budget(prefix, budgets, user, key)
+  local hash = usage_keys({ prefix = prefix }, user)
+  local costs = redis.call('HMGET', hash, 'cost', 'k:' .. key)
+  if budgets.user and tonumber(costs[1] or 0) >= budgets.user then return 'user', costs[1] or '0', budgets.user end
+  if key ~= '' and budgets.key and tonumber(costs[2] or 0) >= budgets.key then
+    return 'key', costs[2] or '0', budgets.key
+  end
+end
+
+-- Two commands, and three more for the first calls of a user in a day.
+local function enter_usage(ledger, payer)
+  local hash, users = usage_keys(ledger, payer.user)
+  local fields = { 'cost', 'rows', 'k:' .. payer.key }
+  local function row_of(agent, model) return 'r:' .. cjson.encode({ payer.key, agent, model }) end
+  local others = 'r:' .. cjson.encode({ '', 'other', 'other' })
+  fields[4] = others
+  for index, row in ipairs(ledger.rows) do fields[index + 4] = row_of(payer.agent, row[1]) end
+  local known, cost = {}, 0
+  for index, text in ipairs(redis.call('HMGET', hash, unpack(fields))) do known[fields[index]] = text or nil end
+  local rows, changes = tonumber(known.rows or 0), {}
+  for index, row in ipairs(ledger.rows) do
+    local field = fields[index + 4]
+    if not known[field] and not changes[field] then
+      if rows >= MAX_ROWS then field = others else rows = rows + 1 end
+    end
+    changes[field] = sum_of(changes[field] or known[field], row)
+    cost = cost + row[#row]
+  end
+  local before = { user = tonumber(known.cost or 0), key = payer.key ~= '' and tonumber(known['k:' .. payer.key] or 0) or nil }
+  local after = { user = before.user + cost, key = before.key and before.key + cost }
+  changes.rows, changes.cost = rows, string.format('%.0f', after.user)
+  if after.key then changes['k:' .. payer.key] = string.format('%.0f', after.key) end
+  local list = {}
+  for field, value in pairs(changes) do
+    list[#list + 1] = field
+    list[#list + 1] = value
+  end
+  redis.call('HSET', hash, unpack(list))
+  if not known.cost then
+    redis.call('PEXPIRE', hash, string.format('%.0f', ledger.ttl_ms))
+    redis.call('SADD', users, payer.user)
+    redis.call('PEXPIRE', users, string.format('%.0f', ledger.ttl_ms))
+  end
+  return ledger.budgets and budget_state(ledger.budgets, before, after) or ''
+end

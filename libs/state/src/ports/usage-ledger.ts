@@ -1,0 +1,33 @@
+import type { CallUsage } from '@caribou/core';
+import type { BudgetState } from '../usage/budget-state.js';
+import type { LedgerCounts } from '../usage/ledger-rows.js';
+
+/** Who pays for a model call. */
+export interface Payer {
+  readonly userId: string;
+  /** Id of the API key of the request; absent for other senders. */
+  readonly apiKey?: string | undefined;
+}
+
+/** The usage of a day (UTC, `YYYY-MM-DD`) by one user, API key ('' for none), agent and model. */
+export interface LedgerRow extends LedgerCounts {
+  readonly day: string;
+  readonly userId: string;
+  readonly apiKey: string;
+  readonly agent: string;
+  readonly model: string;
+}
+
+/** Usage of models by user and day. Runs and tasks enter theirs with each commit, in the store of runs. */
+export interface UsageLedger {
+  /** Enters calls that belong to no run. A repetition counts again: each was paid for. */
+  add(payer: Payer, agent: string, calls: readonly CallUsage[]): Promise<BudgetState>;
+  /** Whether a budget of today is used up. */
+  isSpent(payer: Payer): Promise<boolean>;
+  /**
+   * The rows of some days, of one user or of all.
+   *
+   * @throws {InvalidRequestError} when all users together have too many days
+   */
+  read(days: readonly string[], userId?: string): Promise<readonly LedgerRow[]>;
+}

@@ -1,0 +1,9 @@
+#!lua
+--[[ Enters the usage of model calls that belong to no run, such as suggestions.
+  KEYS   none: the keys are named in the script, by the prefix
+  ARGV   JSON: user, api_key ('' for none), agent, ledger (includes/ledger.lua)
+  Reply  what the ledger says of the budgets ]]
+-- @include ../includes/clock.lua
+local p = cjson.decode(ARGV[1])
+-- @include ../includes/ledger.lua
+return enter_usage(p.ledger, { user = p.user, key = p.api_key, agent = p.agent })

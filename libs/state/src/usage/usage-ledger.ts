@@ -1,0 +1,88 @@
+import { InvalidRequestError } from '@caribou/contracts';
+import { z } from 'zod';
+import type { LedgerRow, Payer, UsageLedger } from '../ports/usage-ledger.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { loadScript } from '../redis/scripts.js';
+import type { LedgerSettings } from '../redis/store-settings.js';
+import { budgetParams, ledgerParams, wholeTokens } from '../threads/usage-call.js';
+import { budgetStateOf } from './budget-state.js';
+import { LEDGER_COUNTS, type LedgerCounts, ledgerRows } from './ledger-rows.js';
+
+const scripts = { add: loadScript('usage/add-usage'), check: loadScript('usage/check-budget') };
+
+/** Users of all days that one reading of all users may have. */
+const MAX_USER_DAYS = 5_000;
+/** Hashes read at once. */
+const BATCH = 100;
+
+const RowKey = z.tuple([z.string(), z.string(), z.string()]);
+
+/** The ledger in Redis; `includes/ledger.lua` describes its keys. */
+export function redisUsageLedger(redis: RedisConnection, settings: LedgerSettings): UsageLedger {
+  const budgets = budgetParams(settings.budgets);
+  const payerParams = ({ userId, apiKey = '' }: Payer) => ({ user: userId, api_key: apiKey });
+
+  async function usersOf(days: readonly string[]): Promise<readonly (readonly [day: string, userId: string])[]> {
+    const found: (readonly [string, string])[] = [];
+    for (const day of days) {
+      const key = `${settings.prefix}users:${day}`;
+      const count = await redis.use((client) => client.scard(key));
+      if (found.length + count > MAX_USER_DAYS)
+        throw new InvalidRequestError(
+          `from, to: the users of these days are more than ${MAX_USER_DAYS} together: ask for fewer days`,
+        );
+      const users = await redis.use((client) => client.smembers(key));
+      found.push(...users.sort().map((userId) => [day, userId] as const));
+    }
+    return found;
+  }
+
+  async function rowsOf(day: string, userId: string): Promise<readonly LedgerRow[]> {
+    const hash = await redis.use((client) => client.hgetall(`${settings.prefix}${userId}:${day}`));
+    return Object.entries(hash).flatMap(([field, text]) => {
+      const row = field.startsWith('r:') ? rowOf(field.slice(2), text) : undefined;
+      return row === undefined ? [] : [{ day, userId, ...row }];
+    });
+  }
+
+  return {
+    add: async (payer, agent, calls) => {
+      const ledger = ledgerParams(settings, ledgerRows(calls, settings.prices, wholeTokens));
+      const params = { ...payerParams(payer), agent, ledger };
+      return budgetStateOf(await redis.run(scripts.add, [], [JSON.stringify(params)]));
+    },
+    isSpent: async (payer) => {
+      if (budgets === undefined) return false;
+      const params = { ...payerParams(payer), prefix: settings.prefix, budgets };
+      return (await redis.run(scripts.check, [], [JSON.stringify(params)])) === 1;
+    },
+    read: async (days, userId) => {
+      const hashes = userId === undefined ? await usersOf(days) : days.map((day) => [day, userId] as const);
+      const rows: LedgerRow[] = [];
+      for (let from = 0; from < hashes.length; from += BATCH) {
+        const batch = hashes.slice(from, from + BATCH).map(([day, user]) => rowsOf(day, user));
+        rows.push(...(await Promise.all(batch)).flat());
+      }
+      return rows;
+    },
+  };
+}
+
+/** Decodes a row; undefined for one that another version wrote. */
+function rowOf(field: string, text: string): Omit<LedgerRow, 'day' | 'userId'> | undefined {
+  const key = RowKey.safeParse(parseJson(field)).data;
+  if (key === undefined) return undefined;
+  const [apiKey, agent, model] = key;
+  const numbers = text.split(',').map(Number);
+  const counts = Object.fromEntries(LEDGER_COUNTS.map((name, index) => [name, numbers[index] ?? 0]));
+  return { apiKey, agent, model, ...(counts as unknown as LedgerCounts) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
