@@ -89,6 +89,7 @@ async function firstNode(agent: AgentRun, draft: TurnDraft): Promise<Following> 
 async function callModel(agent: AgentRun, draft: TurnDraft): Promise<Following> {
   const { chain, run, model } = agent;
   if (turnsLeft(agent, draft) <= 0) return refuseTurn(agent, draft);
+  if (agent.host.isBudgetSpent?.() === true) return endForBudget(draft);
   const before = await runChain(agent, draft, 'beforeModel');
   if (before.ended) return FINISHED;
   if (before.durable) await commit(agent, draft, 'model_request');
@@ -195,6 +196,15 @@ function refuseTurn({ options: { maxTurns } }: AgentRun, draft: TurnDraft): RunE
   draft.addResults([taskStart('model_request', draft.step)], [{ messages: [noticeOf(text)] }]);
   return { next: [], error: { name: 'GraphRecursionError', message: text }, stopReason: 'recursion_limit' };
 }
+
+/** Ends the run with a visible message in place of the next answer. */
+function endForBudget(draft: TurnDraft): RunEnd {
+  draft.addResults([taskStart('model_request', draft.step)], [{ messages: [noticeOf(BUDGET_SPENT)] }]);
+  return { next: [], stopReason: 'budget' };
+}
+
+const BUDGET_SPENT =
+  'The run was stopped, as the budget of today for model calls is used up. What was done so far is stored; it can go on tomorrow (UTC).';
 
 const noticeOf = (content: string): AiMessage => ({
   type: 'ai',

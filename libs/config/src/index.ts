@@ -9,7 +9,6 @@ export type {
   McpConfig,
   ModelConfig,
   ModelPricing,
-  UsageConfig,
   QuotasConfig,
 } from './settings/config.js';
 export { ConfigError } from './common/config-error.js';

@@ -1,9 +1,10 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { addBudgetMetrics, type BudgetMetrics } from './budget-metrics.js';
 import { addHoldingMetrics, type HoldingMetrics } from './holding-metrics.js';
 import { addQueueMetrics, type QueueMetrics } from './queue-metrics.js';
 
 /** What tells an operator how loaded a service is, and what waits for it. */
-export interface LoadMetrics extends QueueMetrics, HoldingMetrics {
+export interface LoadMetrics extends QueueMetrics, HoldingMetrics, BudgetMetrics {
   /** A run was claimed for the first time, this long after its admission. */
   runStarted(waitMs: number): void;
   /** A run has ended, which wrote this much to the store. */
@@ -88,6 +89,7 @@ export function addLoadMetrics(
     },
     ...queues,
     ...addHoldingMetrics(registry),
+    ...addBudgetMetrics(registry),
     readFigures: async () => {
       const figures = [...readers].map(async ([figure, read]) => gauges.get(figure)?.set(await read()));
       await Promise.all([...figures, readQueues()]);

@@ -50,6 +50,8 @@ export interface ActiveRun {
   turnStartMs: number;
   /** Whether memory may learn from the conversation; has an effect when the run finishes. */
   isMemorable: boolean;
+  /** Whether a budget of the user is used up, as far as the commits of this attempt know. */
+  isBudgetSpent: boolean;
   /** The head after the last commit. */
   head: ThreadHead;
 }

@@ -1,6 +1,6 @@
 import { type RunEvent, type StateUpdate, omitUndefined } from '@caribou/contracts';
 import { applyUpdate, clientUpdate, dropLateAnswers, type LoopPosition, type TurnCommit } from '@caribou/core';
-import { type CommitRequest, type ThreadHead } from '@caribou/state';
+import type { BudgetState, CommitRequest, ThreadHead } from '@caribou/state';
 import type { ActiveRun, Claimed } from './active-run.js';
 import { countTurn } from './run-metrics.js';
 
@@ -56,7 +56,7 @@ export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
   const forkedFrom =
     run.fork_checkpoint_id === null ? undefined : await store.loadCheckpoint(lease, run.fork_checkpoint_id);
   const { position, ...first } = firstCheckpoint(forkedFrom ?? head, input);
-  const { head: committed } = await writer.commit((queued, after) =>
+  const { head: committed, budget } = await writer.commit((queued, after) =>
     store.commit(lease, {
       head,
       after,
@@ -67,6 +67,7 @@ export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
     }),
   );
   active.head = committed;
+  noteBudget(active, budget);
   return position;
 }
 
@@ -84,9 +85,20 @@ export async function commitTurn(active: ActiveRun, turn: TurnCommit): Promise<'
     ),
   );
   active.head = result.head;
+  noteBudget(active, result.budget);
   if (result.cancel !== null) keeper.cancel(result.cancel);
   keeper.signal.throwIfAborted();
   return active.isDraining() ? 'yield' : 'continue';
+}
+
+/** Records what a commit did to the budgets of the user; the loop makes no further model call once one is used up. */
+function noteBudget(active: ActiveRun, budget: BudgetState): void {
+  if (budget === 'fine' || (budget === 'spent' && active.isBudgetSpent)) return;
+  active.isBudgetSpent ||= budget === 'spent';
+  active.ports.metrics.budgetReached(budget === 'spent' ? 'spent' : 'warned');
+  const text =
+    budget === 'spent' ? 'a budget of today is used up: the run ends' : 'a budget of today is nearly used up';
+  active.logger.warn({ event: 'usage.budget' }, text);
 }
 
 /** Converts a turn to a commit, with the queued events before its own. */

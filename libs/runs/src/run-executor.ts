@@ -90,7 +90,10 @@ export class RunExecutor {
     if (claimed.run.cancel !== null || claimed.exhausted) return endUnstarted(run);
     try {
       const position = await commitInput(run);
-      const host: LoopHost = { commit: (turn) => commitTurn(run, turn) };
+      const host: LoopHost = {
+        commit: (turn) => commitTurn(run, turn),
+        isBudgetSpent: () => run.isBudgetSpent,
+      };
       const context = contextOf(run);
       const outcome = await this.ports.agent({ host, run: context, claimed, head: run.head, position });
       if (outcome.kind !== 'yielded') return await finishOutcome(run, outcome);

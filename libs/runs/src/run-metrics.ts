@@ -16,6 +16,7 @@ export type RunMetrics = Pick<
   | 'takenOver'
   | 'runStarted'
   | 'runWrote'
+  | 'budgetReached'
 >;
 
 /** Counts the end of a tool call, and a model call that will be retried. */

@@ -70,6 +70,7 @@ export function startRun(ports: StartPorts, claimed: Claimed, { sentMs, onRenewe
     head,
     turnStartMs: startedMs,
     isMemorable: false,
+    isBudgetSpent: false,
     isDraining: () => entry.draining,
     ageMs: () => clock.monotonicMs() - startedMs,
     release: () => {

@@ -30,6 +30,8 @@ export interface LoopHost {
    * @throws the signal's reason when the run was cancelled or lost.
    */
   commit(turn: TurnCommit): Promise<'continue' | 'yield'>;
+  /** Whether a budget of the user is used up, as far as the last commit knew: no further model call is made then. */
+  isBudgetSpent?(): boolean;
 }
 
 /**

@@ -13,7 +13,7 @@ import type { Sweep } from './log-sweep.js';
 import { entryCounts, type LogEntry } from '../events/log-entries.js';
 import { compressTexts, type StoredText } from '../redis/stored-text.js';
 import type { LedgerSettings, StoreSettings } from '../redis/store-settings.js';
-import { usageParams } from '../threads/usage-call.js';
+import { budgetCheck, usageParams } from '../threads/usage-call.js';
 
 /** A checkpoint before it is written: everything but its id and time, which the script sets. */
 export interface CheckpointDraft {
@@ -177,5 +177,6 @@ export function progressParams(
     events: entryCounts(entries),
     input_committed: request.inputCommitted ?? false,
     usage: request.usage === undefined ? undefined : usageParams(request.usage, ledger),
+    ...(request.inputCommitted === true && ledger !== undefined ? budgetCheck(ledger) : {}),
   };
 }

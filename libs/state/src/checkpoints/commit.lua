@@ -1,8 +1,8 @@
 #!lua
 --[[ Writes a state as the head of its thread for the run that owns it, and appends to the run's log, in one step.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, after and those of run-commit.lua
-  Reply  {'ok', checkpoint id, its time, number of the first event, cancel flag or '', what the ledger says of the budgets or
-          nil when the commit was there already}
+  Reply  {'ok', checkpoint id, its time, number of the first event, cancel flag or '', what the ledger says of the budgets (p.budgets and
+          p.usage_prefix: also without usage) or nil when the commit was there already}
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
@@ -19,6 +19,8 @@ if is_stale(record, p.commit) then return { 'fenced', 'another head' } end
 retake_lease()
 local first = run.seq + 1
 local id, changed, used = commit_step(record, run)
+-- A run that waited in the inbox may begin when its budget is used up.
+if p.budgets and spent_budget(p.usage_prefix, p.budgets, run.user_id, run.api_key or '') then budget = 'spent' end
 append_to(used, 'tries', 0, 'open', '', 'updated_at', now_iso)
 if p.input_committed then append_to(used, 'input_committed', '1') end
 if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end

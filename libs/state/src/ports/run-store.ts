@@ -1,4 +1,4 @@
-import type { BudgetState } from '../usage/budget-state.js';
+import type { BudgetState } from './usage-ledger.js';
 import type {
   CancelAction,
   CheckpointMetadata,

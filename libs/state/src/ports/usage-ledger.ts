@@ -1,6 +1,8 @@
 import type { CallUsage } from '@caribou/core';
-import type { BudgetState } from '../usage/budget-state.js';
 import type { LedgerCounts } from '../usage/ledger-rows.js';
+
+/** `warn`: this write brought a budget over its share for warnings. `spent`: a budget is used up. */
+export type BudgetState = 'fine' | 'warn' | 'spent';
 
 /** Who pays for a model call. */
 export interface Payer {

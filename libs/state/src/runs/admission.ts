@@ -23,7 +23,7 @@ import type { StoreSettings } from '../redis/store-settings.js';
 import { parseStored } from '../redis/stored-json.js';
 import { callThread, type Reply } from '../redis/thread-call.js';
 import { stateTooLarge } from '../checkpoints/state-updates.js';
-import { budgetParams } from '../threads/usage-call.js';
+import { budgetCheck } from '../threads/usage-call.js';
 import { budgetSpent } from '../usage/budget-state.js';
 import { tooManyThreads } from '../threads/thread-records.js';
 
@@ -98,12 +98,6 @@ function overStorage(outcome: unknown, used: number, settings: StoreSettings): E
   }
 }
 
-/** The budgets that an admission checks. */
-function budgetsOf({ ledger }: StoreSettings): Readonly<Record<string, unknown>> {
-  const budgets = ledger === undefined ? undefined : budgetParams(ledger.budgets);
-  return budgets === undefined ? {} : { budgets, usage_prefix: ledger?.prefix };
-}
-
 /** Queued runs that a script ended: their logs contain only `end`. */
 const toEndedRuns = (pairs: unknown): EndedRun[] =>
   (pairs as readonly [string, number][]).map(([runId, seq]) => ({
@@ -145,7 +139,7 @@ export function admissions(
         temporary: request.kwargs.temporary,
         api_key: request.apiKey ?? '',
         agent: customAgentOf(request.kwargs.context) ?? request.assistantId,
-        ...budgetsOf(settings),
+        ...(settings.ledger === undefined ? {} : budgetCheck(settings.ledger)),
         checkpoint: request.checkpointId ?? '',
         before_first: BEFORE_FIRST_CHECKPOINT,
         regenerates: readRegeneratedRunId(request),

@@ -40,6 +40,12 @@ export const budgetParams = (budgets: LedgerSettings['budgets']): Readonly<Recor
   return { warn: warnShare, ...omitUndefined({ user: nano(user), key: nano(key) }) };
 };
 
+/** Parameters of a script that looks at the budgets; none without budgets. */
+export function budgetCheck({ budgets, prefix }: LedgerSettings): Readonly<Record<string, unknown>> {
+  const limits = budgetParams(budgets);
+  return limits === undefined ? {} : { budgets: limits, usage_prefix: prefix };
+}
+
 const DAY_MS = 86_400_000;
 
 const tokensBy = (calls: readonly CallUsage[], nameOf: (call: CallUsage) => string): [name: string, tokens: number][] =>

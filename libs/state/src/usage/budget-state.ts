@@ -1,9 +1,7 @@
 import { RateLimitedError } from '@caribou/contracts';
+import type { BudgetState } from '../ports/usage-ledger.js';
 import type { Reply } from '../redis/thread-call.js';
 import type { StoreSettings } from '../redis/store-settings.js';
-
-/** `warn`: this write brought a budget over its share for warnings. `spent`: a budget is used up. */
-export type BudgetState = 'fine' | 'warn' | 'spent';
 
 /** What `includes/ledger.lua` said. */
 export const budgetStateOf = (text: unknown): BudgetState => (text === 'warn' || text === 'spent' ? text : 'fine');
