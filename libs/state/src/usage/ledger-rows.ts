@@ -2,7 +2,7 @@ import type { ModelPricing } from '@caribou/config';
 import type { CallUsage } from '@caribou/core';
 
 /** What is counted of model calls; `cost` in billionths of the currency, so that sums are whole numbers. */
-export const LEDGER_COUNTS = [
+const LEDGER_COUNTS = [
   ...(['calls', 'input_tokens', 'cached_input_tokens', 'cache_write_tokens'] as const),
   ...(['output_tokens', 'reasoning_tokens', 'cost'] as const),
 ] as const;

@@ -6,7 +6,7 @@ import { loadScript } from '../redis/scripts.js';
 import type { LedgerSettings } from '../redis/store-settings.js';
 import { budgetParams, ledgerParams, wholeTokens } from '../threads/usage-call.js';
 import { budgetStateOf } from './budget-state.js';
-import { LEDGER_COUNTS, type LedgerCounts, ledgerRows } from './ledger-rows.js';
+import { ledgerRows } from './ledger-rows.js';
 
 const scripts = { add: loadScript('usage/add-usage'), check: loadScript('usage/check-budget') };
 
@@ -68,14 +68,19 @@ export function redisUsageLedger(redis: RedisConnection, settings: LedgerSetting
   };
 }
 
-/** Decodes a row; undefined for one that another version wrote. */
+/** Decodes a row, whose counts are in the order of `LEDGER_COUNTS`; undefined for one that another version wrote. */
 function rowOf(field: string, text: string): Omit<LedgerRow, 'day' | 'userId'> | undefined {
   const key = RowKey.safeParse(parseJson(field)).data;
   if (key === undefined) return undefined;
   const [apiKey, agent, model] = key;
-  const numbers = text.split(',').map(Number);
-  const counts = Object.fromEntries(LEDGER_COUNTS.map((name, index) => [name, numbers[index] ?? 0]));
-  return { apiKey, agent, model, ...(counts as unknown as LedgerCounts) };
+  const [calls = 0, input = 0, cached = 0, written = 0, output = 0, reasoning = 0, cost = 0] = text
+    .split(',')
+    .map(Number);
+  return {
+    ...{ apiKey, agent, model, calls, cost },
+    ...{ input_tokens: input, cached_input_tokens: cached, cache_write_tokens: written },
+    ...{ output_tokens: output, reasoning_tokens: reasoning },
+  };
 }
 
 function parseJson(text: string): unknown {
