@@ -103,12 +103,14 @@ function listDependencies(config: Config, connections: Connections) {
   const store = withAdmissionControl(createThreadStore(redis, config), connections);
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
   const memories = redisMemoryStore(redis);
+  const usageLedger = redisUsageLedger(redis, ledgerSettings(redis, config));
   const erasures = new Erasures({
     store: redisErasures(redis),
     files: createErasedFiles(config.homeDir),
     threads: store,
     tasks: taskStore,
     memories,
+    usage: usageLedger,
     sweepMs: config.clocks.sweepMs,
     ensureVolume: () => volume.ensure(),
     logger,
@@ -140,7 +142,7 @@ function listDependencies(config: Config, connections: Connections) {
     accounts: redisAccounts(redis),
     attempts: redisAttempts(redis),
     requestBuckets: redisRequestBuckets(redis),
-    usageLedger: redisUsageLedger(redis, ledgerSettings(redis, config)),
+    usageLedger,
     passwords: scryptPasswords(),
     documents: redisSharedDocuments(redis),
     extensionsFile: extensionsFile(config.extensionsConfigPath),

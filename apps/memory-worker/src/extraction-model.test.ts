@@ -6,6 +6,7 @@ import { type ScriptedAnswer, scriptedModel } from '@caribou/testing';
 import { ExtractionModel } from './extraction-model.js';
 
 const call = createExtractionCall(emptyMemory(), [{ who: 'user', text: 'I live in Oslo' }]);
+const thread = { userId: 'alice', threadId: 't1' };
 const answer = '{"newFacts":[{"content":"Lives in Oslo","category":"context","confidence":0.9}]}';
 const catalog = (model: ModelPort): ModelCatalog => ({ names: [model.name], get: () => model });
 
@@ -28,7 +29,7 @@ function extractionModel(model: ModelPort, timeoutMs = 30_000) {
 const reasonOf = async (script: ScriptedAnswer | readonly ScriptedAnswer[], timeoutMs?: number): Promise<unknown> => {
   const { extractor } = extractionModel(scriptedModel([script]), timeoutMs);
   const error = await extractor
-    .extract(call, { userId: 'alice', signal: new AbortController().signal })
+    .extract(call, { thread, signal: new AbortController().signal })
     .catch((cause: unknown) => cause);
   return error instanceof ModelError ? error.details['reason'] : error;
 };
@@ -39,14 +40,14 @@ describe(ExtractionModel, () => {
     const { extractor, tokens, entered } = extractionModel(
       scriptedModel([{ content: [answer.slice(0, 9), answer.slice(9)], usage }]),
     );
-    const extraction = await extractor.extract(call, { userId: 'alice', signal: new AbortController().signal });
+    const extraction = await extractor.extract(call, { thread, signal: new AbortController().signal });
     expect(extraction.newFacts).toMatchObject([{ content: 'Lives in Oslo' }]);
     expect(tokens).toEqual([
       ['input', 7],
       ['output', 3],
     ]);
     expect(entered).toEqual([
-      [{ userId: 'alice' }, 'memory', [{ caller: 'middleware', model: 'scripted', inputTokens: 7, outputTokens: 3 }]],
+      [thread, 'memory', [{ caller: 'middleware', model: 'scripted', inputTokens: 7, outputTokens: 3 }]],
     ]);
   });
 
@@ -65,7 +66,7 @@ describe(ExtractionModel, () => {
     expect(await reasonOf(silent, 50)).toBe('timeout');
     const stop = new AbortController();
     const extraction = extractionModel(scriptedModel([silent])).extractor.extract(call, {
-      userId: 'alice',
+      thread,
       signal: stop.signal,
     });
     stop.abort(new Error('enough'));
@@ -85,9 +86,9 @@ describe(ExtractionModel, () => {
     };
     const { extractor } = extractionModel(picky);
     for (let time = 0; time < 2; time += 1)
-      expect(
-        (await extractor.extract(call, { userId: 'alice', signal: new AbortController().signal })).newFacts,
-      ).toHaveLength(1);
+      expect((await extractor.extract(call, { thread, signal: new AbortController().signal })).newFacts).toHaveLength(
+        1,
+      );
     expect(asked).toEqual(['json', undefined, undefined]);
   });
 
@@ -96,9 +97,7 @@ describe(ExtractionModel, () => {
     const model = scriptedModel([{ error }]);
     const { extractor } = extractionModel(model);
     for (let time = 0; time < 2; time += 1)
-      await expect(extractor.extract(call, { userId: 'alice', signal: new AbortController().signal })).rejects.toBe(
-        error,
-      );
+      await expect(extractor.extract(call, { thread, signal: new AbortController().signal })).rejects.toBe(error);
     expect(model.calls.map(({ answerFormat }) => answerFormat)).toEqual(['json', undefined, 'json', undefined]);
   });
 });

@@ -1,5 +1,5 @@
 import { ModelError } from '@caribou/contracts';
-import { callUsage, type ModelCall, type ModelCatalog, type ModelPort } from '@caribou/core';
+import { callUsage, type ModelCall, type ModelCatalog, type ModelPort, type ThreadKey } from '@caribou/core';
 import { type Extraction, parseExtraction } from '@caribou/memory';
 import type { Metrics } from '@caribou/observability';
 import type { UsageLedger } from '@caribou/state';
@@ -20,7 +20,7 @@ const AGENT = 'memory';
 
 /** For whom a model is called, and until when. */
 export interface Asking {
-  readonly userId: string;
+  readonly thread: ThreadKey;
   readonly signal: AbortSignal;
 }
 
@@ -52,10 +52,10 @@ export class ExtractionModel {
     }
   }
 
-  private async ask(model: ModelPort, call: ModelCall, { userId, signal }: Asking): Promise<string> {
+  private async ask(model: ModelPort, call: ModelCall, { thread, signal }: Asking): Promise<string> {
     const timeout = AbortSignal.timeout(this.options.timeoutMs);
     try {
-      return await this.answerOf(model, call, { userId, signal: AbortSignal.any([signal, timeout]) });
+      return await this.answerOf(model, call, { thread, signal: AbortSignal.any([signal, timeout]) });
     } catch (error) {
       signal.throwIfAborted();
       if (!timeout.aborted) throw error;
@@ -66,7 +66,7 @@ export class ExtractionModel {
     }
   }
 
-  private async answerOf(model: ModelPort, call: ModelCall, { userId, signal }: Asking): Promise<string> {
+  private async answerOf(model: ModelPort, call: ModelCall, { thread, signal }: Asking): Promise<string> {
     const { metrics, ledger } = this.options;
     let text = '';
     let finish: string | undefined;
@@ -78,7 +78,7 @@ export class ExtractionModel {
       metrics.modelTokens('input', delta.usage.input_tokens);
       metrics.modelTokens('output', delta.usage.output_tokens);
       // Each call was paid for, also one whose answer cannot be used or whose result another worker writes.
-      await ledger.add({ userId }, AGENT, [callUsage({ caller: 'middleware', model: model.name }, delta.usage)]);
+      await ledger.add(thread, AGENT, [callUsage({ caller: 'middleware', model: model.name }, delta.usage)]);
     }
     signal.throwIfAborted();
     // A truncated answer may lack facts or contain half of one.

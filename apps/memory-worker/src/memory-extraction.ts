@@ -129,7 +129,8 @@ export class MemoryExtraction {
     for (let made = 0; made < MAX_CALLS; made += 1) {
       const shown = await memories.read(job.lease);
       const call = createExtractionCall(shown.document, transcript.lines);
-      const extraction = await model.extract(call, { userId: job.lease.userId, signal });
+      const { userId, threadId } = job.lease;
+      const extraction = await model.extract(call, { thread: { userId, threadId }, signal });
       signal.throwIfAborted();
       const outcome = await this.write(job, { transcript, extraction, shown });
       if (outcome !== undefined) return outcome;

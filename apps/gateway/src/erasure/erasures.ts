@@ -1,7 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConflictError, NotFoundError, UnavailableError } from '@caribou/contracts';
 import { type Logger, type MemoryStore, type ThreadKey } from '@caribou/core';
-import { BeingErasedError, type Erasure, type ErasureStore, type TaskStore, type ThreadStore } from '@caribou/state';
+import {
+  BeingErasedError,
+  type Erasure,
+  type ErasureStore,
+  type TaskStore,
+  type ThreadStore,
+  type UsageLedger,
+} from '@caribou/state';
 import type { ErasedFiles } from '@caribou/files';
 
 export interface ErasurePorts {
@@ -10,6 +17,7 @@ export interface ErasurePorts {
   readonly threads: Pick<ThreadStore, 'deleteThread'>;
   readonly tasks: Pick<TaskStore, 'forgetTasksOf'>;
   readonly memories: Pick<MemoryStore, 'eraseUser'>;
+  readonly usage: Pick<UsageLedger, 'eraseUser'>;
   readonly logger: Logger;
   /** Checks that this process uses the shared volume. @throws {UnavailableError} when it does not */
   readonly ensureVolume: () => Promise<void>;
@@ -105,7 +113,7 @@ export class Erasures {
   }
 
   private async finishUser(erasure: Erasure): Promise<void> {
-    const { store, files, threads, tasks, memories } = this.ports;
+    const { store, files, threads, tasks, memories, usage } = this.ports;
     const { userId, token } = erasure;
     await this.ports.ensureVolume();
     await store.closeAccount(userId);
@@ -115,6 +123,7 @@ export class Erasures {
       await tasks.forgetTasksOf(thread);
     }
     await memories.eraseUser(userId);
+    await usage.eraseUser(userId);
     const aside = await files.moveUser(userId, token);
     for await (const threadIds of files.threadsIn(aside)) await store.forgetUploads(userId, threadIds);
     await store.forgetUser(userId);

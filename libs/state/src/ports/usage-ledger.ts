@@ -9,6 +9,8 @@ export interface Payer {
   readonly userId: string;
   /** Id of the API key of the request; absent for other senders. */
   readonly apiKey?: string | undefined;
+  /** The thread that the call is about. Once it is deleted nothing is entered, so that an erased user has no usage. */
+  readonly threadId?: string;
 }
 
 /** The usage of a day (UTC, `YYYY-MM-DD`) by one user, API key ('' for none), agent and model. */
@@ -24,6 +26,8 @@ export interface LedgerRow extends LedgerCounts {
 export interface UsageLedger {
   /** Enters calls that belong to no run. A repetition counts again: each was paid for. */
   add(payer: Payer, agent: string, calls: readonly CallUsage[]): Promise<BudgetState>;
+  /** Removes all usage of a user whose threads were removed. */
+  eraseUser(userId: string): Promise<void>;
   /** Whether a budget of today is used up. */
   isSpent(payer: Payer): Promise<boolean>;
   /**

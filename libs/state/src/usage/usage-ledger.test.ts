@@ -133,6 +133,21 @@ describe('the ledger', () => {
     expect(keys.length).toBeGreaterThan(2);
   });
 
+  test('has nothing of an erased user, nor of a call about a thread that is gone', async () => {
+    const ledger = redisUsageLedger(store.redis, settings());
+    const key = thread('kai');
+    await store.admit(key);
+    await ledger.add(key, 'suggestions', [call()]);
+    expect(await read('kai')).toHaveLength(1);
+
+    await ledger.eraseUser('kai');
+    await ledger.add(thread('kai'), 'suggestions', [call()]);
+
+    expect(await read('kai')).toEqual([]);
+    expect((await store.keys()).filter((name) => name.includes('usage:kai'))).toEqual([]);
+    expect((await read()).filter(({ userId }) => userId === 'kai')).toEqual([]);
+  });
+
   test('is bounded: rows beyond those of a day share one', async () => {
     const ledger = redisUsageLedger(store.redis, settings());
     for (let at = 0; at < 503; at += 1) await ledger.add({ userId: 'fay' }, `a${at}`, [call()]);

@@ -1,4 +1,4 @@
-import { InvalidRequestError } from '@caribou/contracts';
+import { InvalidRequestError, omitUndefined } from '@caribou/contracts';
 import { z } from 'zod';
 import type { LedgerRow, Payer, UsageLedger } from '../ports/usage-ledger.js';
 import type { RedisConnection } from '../redis/connection.js';
@@ -12,6 +12,9 @@ const scripts = { add: loadScript('usage/add-usage'), check: loadScript('usage/c
 
 /** Users of all days that one reading of all users may have. */
 const MAX_USER_DAYS = 5_000;
+/** Days that may be stored: the longest retention, today and tomorrow. */
+const MAX_STORED_DAYS = 402;
+const DAY_MS = 86_400_000;
 /** Hashes read at once. */
 const BATCH = 100;
 
@@ -48,8 +51,15 @@ export function redisUsageLedger(redis: RedisConnection, settings: LedgerSetting
   return {
     add: async (payer, agent, calls) => {
       const ledger = ledgerParams(settings, ledgerRows(calls, settings.prices, wholeTokens));
-      const params = { ...payerParams(payer), agent, ledger };
+      const { userId, threadId } = payer;
+      const thread = threadId === undefined ? undefined : redis.keys.thread({ userId, threadId }).record;
+      const params = { ...payerParams(payer), agent, ledger, ...omitUndefined({ thread }) };
       return budgetStateOf(await redis.run(scripts.add, [], [JSON.stringify(params)]));
+    },
+    eraseUser: async (userId) => {
+      const days = lastDays(MAX_STORED_DAYS);
+      await redis.use((client) => client.unlink(days.map((day) => `${settings.prefix}${userId}:${day}`)));
+      for (const day of days) await redis.use((client) => client.srem(`${settings.prefix}users:${day}`, userId));
     },
     isSpent: async (payer) => {
       if (budgets === undefined) return false;
@@ -67,6 +77,10 @@ export function redisUsageLedger(redis: RedisConnection, settings: LedgerSetting
     },
   };
 }
+
+/** The days (UTC) up to tomorrow, as the clock of Redis may be ahead. */
+const lastDays = (count: number): string[] =>
+  Array.from({ length: count }, (_, at) => new Date(Date.now() + (1 - at) * DAY_MS).toISOString().slice(0, 10));
 
 /** Decodes a row, whose counts are in the order of `LEDGER_COUNTS`; undefined for one that another version wrote. */
 function rowOf(field: string, text: string): Omit<LedgerRow, 'day' | 'userId'> | undefined {

@@ -42,7 +42,7 @@ export class SuggestionsService {
     apiKey?: string,
   ): Promise<readonly string[]> {
     await this.threads.getThread(thread);
-    const payer = { userId: thread.userId, apiKey };
+    const payer = { ...thread, apiKey };
     const { enabled, maxSuggestions, modelName } = this.settings.suggestions;
     const count = Math.min(n ?? maxSuggestions, maxSuggestions);
     const call = enabled ? createSuggestionCall(messages, count) : null;
