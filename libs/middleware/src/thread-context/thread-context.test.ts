@@ -130,6 +130,17 @@ describe(threadContext, () => {
     expect(await sent(branch)).toEqual([has('Tuesday'), 'h1 edited']);
   });
 
+  test('a turn that is regenerated or edited is sent behind what the turn before it was sent with', async () => {
+    const base = applyUpdate(await begin(ask({ messages: [] }, 'h1'), MONDAY), { messages: [answered('a1')] });
+    const first = await sent(await begin(ask(base, 'h2'), TUESDAY));
+
+    const again = await sent(await begin(ask(base, 'h2'), TUESDAY));
+    const edited = await sent(await begin(ask(base, 'h2 edited'), TUESDAY));
+
+    expect(again).toEqual(first);
+    expect(edited).toEqual([...first.slice(0, -1), 'h2 edited']);
+  });
+
   test('clients do not see it', async () => {
     expect(toClientState(await begin({ messages: [] }, MONDAY))).toEqual({ messages: [] });
   });
