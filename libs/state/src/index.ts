@@ -29,10 +29,10 @@ export { redisThreadStore } from './thread-store.js';
 export { redisTokenRecords } from './shared/token-records.js';
 export { storeAccess } from './redis/store-access.js';
 export { redisToolJournal } from './executions/tool-journal.js';
-export { addCounts, type LedgerCounts, NO_COUNTS } from './usage/ledger-rows.js';
+export { addCounts, NO_COUNTS } from './usage/ledger-rows.js';
 export { ledgerSettings } from './usage/ledger-settings.js';
 export { redisUsageLedger } from './usage/usage-ledger.js';
-export type { BudgetState, LedgerRow, Payer, UsageLedger } from './ports/usage-ledger.js';
+export type { BudgetState, LedgerCounts, LedgerRow, Payer, UsageLedger } from './ports/usage-ledger.js';
 export { redisVolumeRegistry } from './files/volume-registry.js';
 export type {
   AdmitRequest,

@@ -13,7 +13,7 @@ import type { Sweep } from './log-sweep.js';
 import { entryCounts, type LogEntry } from '../events/log-entries.js';
 import { compressTexts, type StoredText } from '../redis/stored-text.js';
 import type { LedgerSettings, StoreSettings } from '../redis/store-settings.js';
-import { budgetCheck, usageParams } from '../threads/usage-call.js';
+import { budgetCheck, usageParams } from '../usage/usage-call.js';
 
 /** A checkpoint before it is written: everything but its id and time, which the script sets. */
 export interface CheckpointDraft {

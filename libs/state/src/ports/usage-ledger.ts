@@ -1,5 +1,19 @@
+import type { ModelPricing } from '@caribou/config';
 import type { CallUsage } from '@caribou/core';
-import type { LedgerCounts } from '../usage/ledger-rows.js';
+
+/** What is counted of model calls; `cost` in billionths of the currency, so that sums are whole numbers. */
+export interface LedgerCounts {
+  readonly calls: number;
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly cache_write_tokens: number;
+  readonly output_tokens: number;
+  readonly reasoning_tokens: number;
+  readonly cost: number;
+}
+
+/** Prices by the configured name of the model. */
+export type Prices = ReadonlyMap<string, ModelPricing>;
 
 /** `warn`: this write brought a budget over its share for warnings. `spent`: a budget is used up. */
 export type BudgetState = 'fine' | 'warn' | 'spent';

@@ -1,5 +1,5 @@
-import type { Prices } from '../usage/ledger-rows.js';
 import type { ProcessOwner } from '../ports/process-registry.js';
+import type { Prices } from '../ports/usage-ledger.js';
 
 /** How the usage of models is entered. */
 export interface LedgerSettings {

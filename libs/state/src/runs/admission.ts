@@ -23,7 +23,7 @@ import type { StoreSettings } from '../redis/store-settings.js';
 import { parseStored } from '../redis/stored-json.js';
 import { callThread, type Reply } from '../redis/thread-call.js';
 import { stateTooLarge } from '../checkpoints/state-updates.js';
-import { budgetCheck } from '../threads/usage-call.js';
+import { budgetCheck } from '../usage/usage-call.js';
 import { budgetSpent } from '../usage/budget-state.js';
 import { tooManyThreads } from '../threads/thread-records.js';
 

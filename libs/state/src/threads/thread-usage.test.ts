@@ -1,7 +1,7 @@
 import { NotFoundError } from '@caribou/contracts';
 import type { CallUsage, ThreadKey } from '@caribou/core';
 import { human, type StoreFixture, thread, useStore } from '@caribou/testing';
-import { usageParams } from './usage-call.js';
+import { usageParams } from '../usage/usage-call.js';
 
 let store: StoreFixture;
 

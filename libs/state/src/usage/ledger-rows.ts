@@ -1,16 +1,12 @@
 import type { ModelPricing } from '@caribou/config';
 import type { CallUsage } from '@caribou/core';
+import type { LedgerCounts, Prices } from '../ports/usage-ledger.js';
 
-/** What is counted of model calls; `cost` in billionths of the currency, so that sums are whole numbers. */
+/** The order of the counts in a row. */
 const LEDGER_COUNTS = [
   ...(['calls', 'input_tokens', 'cached_input_tokens', 'cache_write_tokens'] as const),
   ...(['output_tokens', 'reasoning_tokens', 'cost'] as const),
-] as const;
-
-export type LedgerCounts = Readonly<Record<(typeof LEDGER_COUNTS)[number], number>>;
-
-/** Prices by the configured name of the model. */
-export type Prices = ReadonlyMap<string, ModelPricing>;
+] as const satisfies readonly (keyof LedgerCounts)[];
 
 /** Billionths of the currency in a millionth, as prices are of a million tokens. */
 const NANO_PER_TOKEN = 1_000;

@@ -4,7 +4,7 @@ import type { LedgerRow, Payer, UsageLedger } from '../ports/usage-ledger.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import type { LedgerSettings } from '../redis/store-settings.js';
-import { budgetParams, ledgerParams, wholeTokens } from '../threads/usage-call.js';
+import { budgetParams, ledgerParams, wholeTokens } from './usage-call.js';
 import { budgetStateOf } from './budget-state.js';
 import { ledgerRows } from './ledger-rows.js';
 

@@ -1,6 +1,6 @@
 import { omitUndefined } from '@caribou/contracts';
 import type { CallUsage, TurnUsage } from '@caribou/core';
-import { ledgerRows } from '../usage/ledger-rows.js';
+import { ledgerRows } from './ledger-rows.js';
 import type { LedgerSettings } from '../redis/store-settings.js';
 
 /** Maximum number of tokens counted of one call: a provider may report any number, and sums must stay safe integers. */
