@@ -1,4 +1,4 @@
-import type { DialectName } from '../settings/dialects.js';
+import type { DialectName } from '../common/dialects.js';
 
 /** Properties of a LangChain client class. */
 export interface ModelClass {

@@ -1,7 +1,7 @@
 import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { z } from 'zod';
 import type { ModelConfig, ModelPricing } from '../settings/config.js';
-import { type DialectName, dialectOfHost } from '../settings/dialects.js';
+import { type DialectName, dialectOfHost } from '../common/dialects.js';
 import type { ModelFile } from '../schema/model-schema.js';
 import type { Findings } from '../common/findings.js';
 import { classOf, type ModelClass } from './model-classes.js';

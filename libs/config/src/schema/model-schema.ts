@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dialectNames } from '../settings/dialects.js';
+import { dialectNames } from '../common/dialects.js';
 import { PricingFile } from './usage-schema.js';
 
 /** An entry of `models` in config.yaml. */
