@@ -1,7 +1,10 @@
 import type { ModelConfig } from '@caribou/config';
 import { BugError, InvalidRequestError, UnavailableError } from '@caribou/contracts';
 import type { ModelCatalog, ModelPort } from '@caribou/core';
-import { createOpenAiModel, type ModelOptions } from './openai-model.js';
+import { chatCompletions } from './chat/chat-completions.js';
+import { createHttpModel, type ModelOptions, type OpenProtocol } from './http/http-model.js';
+
+const protocols: Readonly<Record<ModelConfig['protocol'], OpenProtocol>> = { chat_completions: chatCompletions };
 
 /**
  * Creates the configured models by name, each with its own connections.
@@ -9,7 +12,9 @@ import { createOpenAiModel, type ModelOptions } from './openai-model.js';
  * @throws {BugError} for duplicate names, which the configuration refuses earlier
  */
 export function createModelCatalog(models: readonly ModelConfig[], options: ModelOptions): ModelCatalog {
-  const byName = new Map<string, ModelPort>(models.map((model) => [model.name, createOpenAiModel(model, options)]));
+  const byName = new Map<string, ModelPort>(
+    models.map((model) => [model.name, createHttpModel(model, options, protocols[model.protocol])]),
+  );
   if (byName.size !== models.length) throw new BugError('two models have the same name');
   const names = models.map(({ name }) => name);
   return {

@@ -1,3 +1,7 @@
+/** Protocols of model providers. */
+export const protocolNames = ['chat_completions'] as const;
+export type ProtocolName = (typeof protocolNames)[number];
+
 /**
  * Variants of OpenAI's chat completions protocol, by provider or server. `generic` sends what most servers accept. The rules of
  * each are in libs/models.

@@ -1,4 +1,4 @@
-import type { DialectName } from '../common/dialects.js';
+import type { DialectName, ProtocolName } from '../common/dialects.js';
 
 /** Properties of a LangChain client class. */
 export interface ModelClass {
@@ -10,6 +10,8 @@ export interface ModelClass {
   readonly sendsReasoning?: boolean;
   /** Default: that of the host. */
   readonly dialect?: DialectName;
+  /** Default: chat completions. */
+  readonly protocol?: ProtocolName;
 }
 
 /** Classes that speak OpenAI's chat completions protocol, by name without package, because packages differ by version. */

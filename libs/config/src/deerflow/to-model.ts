@@ -1,7 +1,7 @@
 import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { z } from 'zod';
 import type { ModelConfig, ModelPricing } from '../settings/config.js';
-import { type DialectName, dialectOfHost } from '../common/dialects.js';
+import { type DialectName, dialectOfHost, type ProtocolName } from '../common/dialects.js';
 import type { ModelFile } from '../schema/model-schema.js';
 import type { Findings } from '../common/findings.js';
 import { classOf, type ModelClass } from './model-classes.js';
@@ -33,6 +33,7 @@ export function toModel(entry: Entry, { key: path, extras, context }: EntryDetai
   return {
     ...namesOf(entry),
     baseUrl,
+    protocol: entry.protocol ?? access.protocol,
     dialect: entry.dialect ?? access.dialect ?? dialectOfHost(baseUrl) ?? 'generic',
     supportsThinking: entry.supports_thinking,
     supportsVision: entry.supports_vision,
@@ -75,6 +76,7 @@ interface Access {
   /** The endpoint refuses requests without a key. */
   readonly needsKey: boolean;
   readonly sendsReasoning: boolean;
+  readonly protocol: ProtocolName;
   /** Dialect of the entry's class. */
   readonly dialect: DialectName | undefined;
 }
@@ -83,18 +85,24 @@ interface Access {
 function accessOf(entry: Entry, context: ReadContext): Access {
   const found = classOf(entry.use);
   const known: ModelClass = found.kind === 'compatible' ? found.is : {};
-  const { sendsReasoning = false, dialect } = known;
+  const ofClass = traitsOf(known);
   if (known.baseUrl !== undefined && known.keyVariable !== undefined) {
     const baseUrl = entry.base_url ?? known.baseUrl;
     const isOfficial = hostOf(baseUrl) === hostOf(known.baseUrl);
     const key = entry.api_key ?? (isOfficial ? variable(context.env, known.keyVariable) : undefined);
-    return { baseUrl, key, variableName: known.keyVariable, needsKey: isOfficial, sendsReasoning, dialect };
+    return { baseUrl, key, variableName: known.keyVariable, needsKey: isOfficial, ...ofClass };
   }
   const baseUrl = entry.base_url ?? readBaseUrl(context) ?? OFFICIAL_BASE_URL;
   const key = entry.api_key ?? (found.kind === 'compatible' ? variable(context.env, 'OPENAI_API_KEY') : undefined);
   const needsKey = hostOf(baseUrl) === hostOf(OFFICIAL_BASE_URL);
-  return { baseUrl, key, variableName: 'OPENAI_API_KEY', needsKey, sendsReasoning, dialect };
+  return { baseUrl, key, variableName: 'OPENAI_API_KEY', needsKey, ...ofClass };
 }
+
+const traitsOf = ({ sendsReasoning = false, protocol = 'chat_completions', dialect }: ModelClass) => ({
+  sendsReasoning,
+  protocol,
+  dialect,
+});
 
 const hostOf = (url: string): string => new URL(url).hostname;
 

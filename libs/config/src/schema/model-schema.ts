@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dialectNames } from '../common/dialects.js';
+import { dialectNames, protocolNames } from '../common/dialects.js';
 import { PricingFile } from './usage-schema.js';
 
 /** An entry of `models` in config.yaml. */
@@ -12,6 +12,10 @@ export const ModelFile = z
       .string()
       .optional()
       .describe("Client class in DeerFlow; those that speak OpenAI's protocol are served by the same client"),
+    protocol: z
+      .enum(protocolNames)
+      .optional()
+      .describe('How the provider is asked; default: as the class of `use` does, else chat completions'),
     dialect: z
       .enum(dialectNames)
       .optional()

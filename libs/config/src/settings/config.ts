@@ -4,7 +4,7 @@ import type { AgentsApiFile } from '../schema/agents-schema.js';
 import type { AuthFile } from '../schema/auth-schema.js';
 import type { CamelKeys } from '../common/camel-keys.js';
 import type { ChainConfig } from '../schema/chain-schema.js';
-import type { DialectName } from '../common/dialects.js';
+import type { DialectName, ProtocolName } from '../common/dialects.js';
 import type { ClocksFile, logLevels, RunnerFile, TitleFile, UploadsFile } from '../schema/file-schema.js';
 import type { QuotasFile } from '../schema/quotas-schema.js';
 import type { UsageFile } from '../schema/usage-schema.js';
@@ -84,6 +84,7 @@ export interface ModelConfig {
   readonly description: string;
   /** The provider's name of the model. */
   readonly model: string;
+  readonly protocol: ProtocolName;
   readonly dialect: DialectName;
   /** Requests have no Authorization header when absent. */
   readonly apiKey?: Secret;

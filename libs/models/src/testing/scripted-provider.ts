@@ -4,7 +4,7 @@ import { type ModelConfig, Secret } from '@caribou/config';
 import { ModelError } from '@caribou/contracts';
 import { type ModelCall, type ModelDelta, type ModelPort, silentLogger } from '@caribou/core';
 import { createModelCatalog } from '../model-catalog.js';
-import type { ModelClocks } from '../openai-model.js';
+import type { ModelClocks } from '../http/http-model.js';
 
 export const KEY = 'sk-live1234567890';
 const clocks: ModelClocks = { modelConnectMs: 5_000, modelFirstByteMs: 5_000, modelChunkMs: 5_000 };
@@ -63,6 +63,7 @@ export function modelAt(
     description: '',
     model: 'm-1',
     baseUrl,
+    protocol: 'chat_completions',
     dialect: 'generic',
     supportsThinking: false,
     supportsVision: false,

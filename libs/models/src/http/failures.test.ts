@@ -13,7 +13,7 @@ import {
   sendAnswer,
   serve,
   STREAM_HEADERS,
-} from './testing/scripted-provider.js';
+} from '../testing/scripted-provider.js';
 
 closeServersAfterEach();
 

@@ -11,7 +11,7 @@ import {
   sendAnswer,
   serve,
   STREAM_HEADERS,
-} from './testing/scripted-provider.js';
+} from '../testing/scripted-provider.js';
 
 closeServersAfterEach();
 

@@ -10,6 +10,7 @@ const base: ModelConfig = {
   model: 'provider-m',
   apiKey: new Secret('sk-1'),
   baseUrl: 'http://127.0.0.1:9/v1',
+  protocol: 'chat_completions',
   dialect: 'generic',
   supportsThinking: true,
   supportsVision: false,

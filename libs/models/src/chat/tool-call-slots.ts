@@ -1,6 +1,6 @@
 import { isRecord, type ToolCallChunk } from '@caribou/contracts';
-import { textIn } from './narrow.js';
-import { parseJson } from './provider-text.js';
+import { textIn } from '../narrow.js';
+import { parseJson } from '../http/provider-text.js';
 
 interface Slot {
   readonly index: number;
