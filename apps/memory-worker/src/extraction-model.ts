@@ -78,7 +78,9 @@ export class ExtractionModel {
       metrics.modelTokens('input', delta.usage.input_tokens);
       metrics.modelTokens('output', delta.usage.output_tokens);
       // Each call was paid for, also one whose answer cannot be used or whose result another worker writes.
-      await ledger.add(thread, AGENT, [callUsage({ caller: 'middleware', model: model.name }, delta.usage)]);
+      await ledger.add(thread, AGENT, [
+        callUsage({ caller: 'middleware', model: delta.answeredBy ?? model.name }, delta.usage),
+      ]);
     }
     signal.throwIfAborted();
     // A truncated answer may lack facts or contain half of one.

@@ -16,8 +16,9 @@ import { takeModelTurn } from './model-turn.js';
 
 const state = { messages: [humanMessage('hi')] };
 
-function turn(model: ScriptedModel, run: FakeRun, chain: readonly AgentMiddleware[] = []): Promise<AiMessage> {
-  return takeModelTurn({ chain, model, tools: [], systemPrompt: 'be good', run, state, step: 3 });
+async function turn(model: ScriptedModel, run: FakeRun, chain: readonly AgentMiddleware[] = []): Promise<AiMessage> {
+  const { answer } = await takeModelTurn({ chain, model, tools: [], systemPrompt: 'be good', run, state, step: 3 });
+  return answer;
 }
 const retrying = (): readonly AgentMiddleware[] => leadChain({ sandbox: fakeSandbox(), model: scriptedModel([]) });
 
@@ -190,5 +191,34 @@ describe(takeModelTurn, () => {
       { system: 'be good', thinkingEnabled: true },
       { thinkingEnabled: false, reasoningEffort: 'low' },
     ]);
+  });
+});
+
+describe('fallbacks', () => {
+  const refused = modelFailure({ reason: 'quota', providerStatus: 429 });
+  const named = (name: string, answer: ScriptedAnswer): ScriptedModel => ({ ...scriptedModel([answer]), name });
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
+  const shown = { messages: [{ ...humanMessage('look'), content: [{ type: 'text', text: 'look' }, image] }] };
+
+  test('the turn says which model answered, and a fallback that reads no images gets a note in their place', async () => {
+    const second = named('second', { content: 'hello' });
+    const model = { ...named('first', { error: refused }), supportsVision: true, fallbacks: [second] };
+    const chain = leadChain({ sandbox: fakeSandbox(), model });
+
+    const { answer, modelName } = await takeModelTurn({
+      chain,
+      model,
+      tools: [],
+      systemPrompt: '',
+      run: fakeRun(),
+      state: shown,
+      step: 1,
+    });
+
+    expect(modelName).toBe('second');
+    expect(answer).toMatchObject({ content: 'hello', response_metadata: { model_name: 'second' } });
+    expect(JSON.stringify(model.calls)).toContain('data:image/png');
+    expect(JSON.stringify(second.calls)).toContain('An image is left out here');
+    expect(JSON.stringify(second.calls)).not.toContain('data:image/png');
   });
 });

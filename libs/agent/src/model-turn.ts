@@ -20,6 +20,7 @@ import {
 } from '@caribou/core';
 import { onion } from '@caribou/middleware';
 import { AnswerAssembly } from './answer-assembly.js';
+import { withoutImages } from './text-only.js';
 
 const MODEL_NODE = 'model_request';
 
@@ -33,6 +34,12 @@ export interface ModelTurn {
   readonly step: number;
 }
 
+export interface TakenTurn {
+  readonly answer: AiMessage;
+  /** Configured name of the model that was called last: a fallback, when the model of the turn could not answer. */
+  readonly modelName: string;
+}
+
 /**
  * Requests one answer of the model, through all `wrapModelCall` layers, and publishes it while it is streamed. Each
  * attempt has its own message id, and a message that was cut is published as dropped before the next attempt, because
@@ -41,19 +48,22 @@ export interface ModelTurn {
  * @throws what the layers let through: a ModelError, or the signal's reason when the run was aborted; nothing is
  *   published afterwards
  */
-export function takeModelTurn(turn: ModelTurn): Promise<AiMessage> {
+export function takeModelTurn(turn: ModelTurn): Promise<TakenTurn> {
   const span = { name: MODEL_NODE, fields: { 'caribou.step': turn.step } };
   return traceCall(turn.run, span, (run) => answerThroughLayers({ ...turn, run }));
 }
 
-async function answerThroughLayers(turn: ModelTurn): Promise<AiMessage> {
+async function answerThroughLayers(turn: ModelTurn): Promise<TakenTurn> {
   const { chain, run } = turn;
   let streamed: AiMessage | undefined;
+  let called = turn.model;
   const layers = chain.flatMap((middleware) =>
     middleware.wrapModelCall === undefined ? [] : [{ name: middleware.name, call: wrapOf(middleware, run) }],
   );
   const call = onion<ModelRequest, AiMessage>(layers, async (request) => {
-    streamed = await streamAnswer(turn, request);
+    called = modelNamed(request.model, turn.model);
+    const readable = called === turn.model || called.supportsVision ? request : withoutImagesIn(request);
+    streamed = await streamAnswer({ ...turn, model: called }, readable);
     return streamed;
   });
   const answer = await call({
@@ -66,8 +76,17 @@ async function answerThroughLayers(turn: ModelTurn): Promise<AiMessage> {
   run.signal.throwIfAborted();
   const message = withFittingExtras(answer.id === streamed?.id ? streamed : undefined, answer);
   if (message.id !== streamed?.id) await run.emit(wholeDelta(message, turn.step));
-  return message;
+  return { answer: message, modelName: called.name };
 }
+
+const withoutImagesIn = (request: ModelRequest): ModelRequest => ({
+  ...request,
+  messages: withoutImages(request.messages),
+});
+
+/** The model or one of its fallbacks; the model itself for any other name. */
+const modelNamed = (name: string, model: ModelPort): ModelPort =>
+  model.fallbacks?.find((fallback) => fallback.name === name) ?? model;
 
 type Wrap = NonNullable<AgentMiddleware['wrapModelCall']>;
 

@@ -87,7 +87,7 @@ async function firstNode(agent: AgentRun, draft: TurnDraft): Promise<Following> 
  * committed separately.
  */
 async function callModel(agent: AgentRun, draft: TurnDraft): Promise<Following> {
-  const { chain, run, model } = agent;
+  const { chain, run } = agent;
   if (turnsLeft(agent, draft) <= 0) return refuseTurn(agent, draft);
   if (agent.host.isBudgetSpent?.() === true) return endForBudget(draft);
   const before = await runChain(agent, draft, 'beforeModel');
@@ -95,9 +95,10 @@ async function callModel(agent: AgentRun, draft: TurnDraft): Promise<Following> 
   if (before.durable) await commit(agent, draft, 'model_request');
   const start = taskStart('model_request', draft.step);
   await run.emit(start);
-  const answer = await takeModelTurn({ ...agent, tools: toolsOf(agent), state: draft.state, step: draft.step });
+  const turn = { ...agent, tools: toolsOf(agent), state: draft.state, step: draft.step };
+  const { answer, modelName } = await takeModelTurn(turn);
   draft.addResults([start], [{ messages: [answer] }]);
-  draft.countModelTurn(model.name, answer.usage_metadata);
+  draft.countModelTurn(modelName, answer.usage_metadata);
   const slow = chain.some((middleware) => middleware.isSlowAfterModel?.(draft.state, run) === true);
   if (slow) await commit(agent, draft, 'after_model');
   return handleAnswer(agent, draft);

@@ -12,9 +12,10 @@ const protocols: Readonly<Record<ModelConfig['protocol'], OpenProtocol>> = { cha
  * @throws {BugError} for duplicate names, which the configuration refuses earlier
  */
 export function createModelCatalog(models: readonly ModelConfig[], options: ModelOptions): ModelCatalog {
-  const byName = new Map<string, ModelPort>(
+  const alone = new Map<string, ModelPort>(
     models.map((model) => [model.name, createHttpModel(model, options, protocols[model.protocol])]),
   );
+  const byName = new Map(models.map((model) => [model.name, withFallbacks(model, alone)]));
   if (byName.size !== models.length) throw new BugError('two models have the same name');
   const names = models.map(({ name }) => name);
   return {
@@ -33,4 +34,14 @@ export function createModelCatalog(models: readonly ModelConfig[], options: Mode
       );
     },
   };
+}
+
+/** The model with its fallbacks, which have none of their own. @throws {BugError} for an unknown name */
+function withFallbacks({ name, fallbacks }: ModelConfig, alone: ReadonlyMap<string, ModelPort>): ModelPort {
+  const find = (wanted: string): ModelPort => {
+    const found = alone.get(wanted);
+    if (found === undefined) throw new BugError(`there is no model "${wanted}"`);
+    return found;
+  };
+  return fallbacks.length === 0 ? find(name) : { ...find(name), fallbacks: fallbacks.map(find) };
 }

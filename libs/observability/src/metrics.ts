@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { addLoadMetrics, type LoadMetrics } from './load-metrics.js';
+import { addModelCallMetrics, type ModelCallMetrics } from './model-call-metrics.js';
 import { addProcessMetrics } from './process-metrics.js';
 
 export type Outcome = 'ok' | 'error' | 'cancelled' | 'limit';
@@ -8,13 +9,11 @@ export type Outcome = 'ok' | 'error' | 'cancelled' | 'limit';
  * The metrics of a service. Ids are never labels. Durations are given in milliseconds and exported in seconds, the base unit of
  * Prometheus.
  */
-export interface Metrics extends LoadMetrics {
+export interface Metrics extends LoadMetrics, ModelCallMetrics {
   /** A run reached its end; `status` as the run record has it (`success`, `error`, `interrupted`…). */
   runEnded(status: string): void;
   /** One model turn, from the load of the state to its commit. */
   turnEnded(durationMs: number): void;
-  modelTokens(kind: 'input' | 'output', count: number): void;
-  modelRetried(reason: string): void;
   toolCallEnded(tool: string, outcome: Outcome): void;
   sandboxReady(durationMs: number): void;
   /** A client requested events that no longer exist. */
@@ -60,8 +59,6 @@ export function createMetrics({ service }: { readonly service: string }): Metric
 
   const runs = createLabelledCounter('runs_total', 'Runs that ended', ['outcome']);
   const turns = createHistogram('model_turn', 'Model turns, from the load of the state to its commit', SLOW);
-  const tokens = createLabelledCounter('model_tokens_total', 'Tokens that model providers counted', ['kind']);
-  const retries = createLabelledCounter('model_retries_total', 'Model calls that were made again', ['reason']);
   const tools = createLabelledCounter('tool_calls_total', 'Tool calls that ended', ['tool', 'outcome']);
   const sandboxes = createHistogram('sandbox_start', 'From the request for a sandbox until it takes commands', SLOW);
   const gaps = createCounter('stream_gaps_total', 'Streams whose client asked for events that have expired');
@@ -78,7 +75,7 @@ export function createMetrics({ service }: { readonly service: string }): Metric
   const extractionTimes = createHistogram('memory_extraction', 'Memory extraction of one thread', SLOW);
   const memoryQueue = createGauge('memory_queue_length', 'Threads that wait for memory extraction');
   const { readFigures, ...load } = addLoadMetrics(registry, { waits: SLOW, scripts: FAST });
-  const [toolLabel, reasonLabel] = [createLabelLimit(), createLabelLimit()];
+  const toolLabel = createLabelLimit();
 
   return {
     runEnded: (outcome) => {
@@ -86,12 +83,6 @@ export function createMetrics({ service }: { readonly service: string }): Metric
     },
     turnEnded: (durationMs) => {
       turns.observe(seconds(durationMs));
-    },
-    modelTokens: (kind, count) => {
-      tokens.inc({ kind }, count);
-    },
-    modelRetried: (reason) => {
-      retries.inc({ reason: reasonLabel(reason) });
     },
     toolCallEnded: (tool, outcome) => {
       tools.inc({ tool: toolLabel(tool), outcome });
@@ -122,6 +113,7 @@ export function createMetrics({ service }: { readonly service: string }): Metric
       memoryQueue.set(count);
     },
     contentType: registry.contentType,
+    ...addModelCallMetrics(registry, createLabelLimit()),
     ...load,
     text: () => readFigures().then(() => registry.metrics()),
   };

@@ -10,6 +10,7 @@ export type RunMetrics = Pick<
   | 'turnEnded'
   | 'modelTokens'
   | 'modelRetried'
+  | 'modelFellBack'
   | 'toolCallEnded'
   | 'redisCommit'
   | 'fenced'
@@ -19,19 +20,23 @@ export type RunMetrics = Pick<
   | 'budgetReached'
 >;
 
-/** Counts the end of a tool call, and a model call that will be retried. */
-export function countEvent(metrics: Pick<RunMetrics, 'toolCallEnded' | 'modelRetried'>, event: RunEvent): void {
+/** Counts the end of a tool call, and a model call that will be retried or answered by another model. */
+export function countEvent(
+  metrics: Pick<RunMetrics, 'toolCallEnded' | 'modelRetried' | 'modelFellBack'>,
+  event: RunEvent,
+): void {
   if (event.kind === 'tool.error') metrics.toolCallEnded(event.name, 'error');
   else if (event.kind === 'tool.end') metrics.toolCallEnded(event.name, 'ok');
-  else if (event.kind === 'custom' && isRetry(event.data)) metrics.modelRetried(event.data.reason);
+  else if (event.kind === 'custom' && isCallEvent('llm_retry', event.data)) metrics.modelRetried(event.data.reason);
+  else if (event.kind === 'custom' && isCallEvent('llm_fallback', event.data)) metrics.modelFellBack(event.data.reason);
 }
 
-/** Whether the event is the one that the middleware `llm-error` emits before it waits for another attempt. */
-const isRetry = (data: unknown): data is { readonly reason: string } =>
+/** Whether it is an event of the middleware `llm-error`, before it waits for another attempt or calls another model. */
+const isCallEvent = (type: string, data: unknown): data is { readonly reason: string } =>
   typeof data === 'object' &&
   data !== null &&
   'type' in data &&
-  data.type === 'llm_retry' &&
+  data.type === type &&
   'reason' in data &&
   typeof data.reason === 'string';
 

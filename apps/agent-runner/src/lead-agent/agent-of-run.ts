@@ -58,15 +58,11 @@ export function withSettings(model: ModelPort, { custom }: AgentOfRun): ModelPor
   const { temperature, max_tokens: maxTokens } = custom?.model_settings ?? { temperature: null, max_tokens: null };
   if (temperature === null && maxTokens === null) return model;
   const settings = { ...(temperature === null ? {} : { temperature }), ...(maxTokens === null ? {} : { maxTokens }) };
-  return {
-    name: model.name,
-    endpoint: model.endpoint,
-    dialect: model.dialect,
-    supportsVision: model.supportsVision,
-    supportsThinking: model.supportsThinking,
-    ...omitUndefined({ maxInputTokens: model.maxInputTokens }),
-    stream: (call, options) => model.stream({ ...call, ...settings }, options),
-  };
+  const apply = (one: ModelPort): ModelPort => ({
+    ...one,
+    stream: (call, options) => one.stream({ ...call, ...settings }, options),
+  });
+  return { ...apply(model), ...(model.fallbacks === undefined ? {} : { fallbacks: model.fallbacks.map(apply) }) };
 }
 
 /**

@@ -6,6 +6,7 @@ const call = {
   retry_base_delay_ms: 3,
   retry_cap_delay_ms: 4,
   burst_retry_base_delay_ms: 5,
+  fallback_after_ms: 6,
   show_provider_error: true,
 };
 

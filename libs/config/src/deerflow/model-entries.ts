@@ -2,6 +2,7 @@ import { isRecord } from '@caribou/contracts';
 import type { ModelConfig } from '../settings/config.js';
 import { ModelFile } from '../schema/model-schema.js';
 import { addIssues, type Findings } from '../common/findings.js';
+import { checkFallbacks } from './check-fallbacks.js';
 import { classOf } from './model-classes.js';
 import { toModel } from './to-model.js';
 import { type Environment, resolveReferences, variable } from '../common/references.js';
@@ -67,7 +68,8 @@ export function readModels(list: unknown, context: ReadContext): LoadedModels {
     models.push(model);
   }
   context.findings.faults.push(...currencyFaults(models));
-  return { models: list.length === 0 ? readEnvironmentModels(context) : models, leftOut };
+  if (list.length === 0) return { models: readEnvironmentModels(context), leftOut };
+  return { models: checkFallbacks(models, leftOut, context.findings), leftOut };
 }
 
 /** Costs and budgets are sums over models, so that all prices have one currency. */

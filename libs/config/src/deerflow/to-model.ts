@@ -39,6 +39,7 @@ export function toModel(entry: Entry, { key: path, extras, context }: EntryDetai
     supportsVision: entry.supports_vision,
     supportsReasoningEffort: entry.supports_reasoning_effort,
     sendReasoning: entry.send_reasoning ?? access.sendsReasoning,
+    fallbacks: entry.fallbacks,
     headers: Object.fromEntries(
       Object.entries(entry.default_headers ?? {}).map(([name, value]) => [name, new Secret(value)]),
     ),

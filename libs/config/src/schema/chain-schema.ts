@@ -112,6 +112,9 @@ export const LlmCallFile = z
     retry_base_delay_ms: integer(1_000, 1, 600_000).describe('First wait before a retry'),
     retry_cap_delay_ms: integer(8_000, 1, 600_000).describe('Longest wait before a retry'),
     burst_retry_base_delay_ms: integer(5_000, 1, 600_000).describe('First wait when the provider asks for fewer calls'),
+    fallback_after_ms: integer(10_000, 0, 3_600_000).describe(
+      'A model that has fallbacks and asks for a longer wait than this is not called again; a fallback is',
+    ),
     show_provider_error: z
       .boolean()
       .default(false)

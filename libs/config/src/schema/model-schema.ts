@@ -49,6 +49,11 @@ export const ModelFile = z
       .optional()
       .describe('Body fields merged in while thinking is off; default: what turns when_thinking_enabled off'),
     thinking: z.record(z.string(), z.unknown()).optional().describe('Shortcut for when_thinking_enabled.thinking'),
+    fallbacks: z
+      .array(z.string().min(1))
+      .max(5, 'must name at most 5 models')
+      .default([])
+      .describe('Names of models that answer, in this order, while this one is down, busy, out of quota or too small'),
     default_headers: z.record(z.string(), z.string()).optional().describe('HTTP headers added to each request'),
     pricing: PricingFile.optional().describe(
       'Prices of a million tokens: {currency: USD, input, cached_input, cache_write, output, reasoning}; of those left out cached_input and cache_write are input, reasoning is output, input and output are 0',

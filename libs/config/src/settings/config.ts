@@ -99,6 +99,8 @@ export interface ModelConfig {
   readonly supportsVision: boolean;
   readonly supportsReasoningEffort: boolean;
   readonly sendReasoning: boolean;
+  /** Names of models that answer when this one cannot. */
+  readonly fallbacks: readonly string[];
   /** Body fields while thinking is on, with `thinking` merged in; absent when the model has no such switch. */
   readonly whenThinkingEnabled?: Readonly<Record<string, unknown>>;
   /** Body fields while thinking is off; default: the inverse of `whenThinkingEnabled`. */

@@ -29,6 +29,7 @@ export const logFields = [
   'turn',
   'attempt',
   'maxAttempts',
+  'fallback',
   'epoch',
   'owner',
   'seq',

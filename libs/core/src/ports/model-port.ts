@@ -37,6 +37,8 @@ export interface ModelDelta {
   readonly finishReason?: string;
   readonly responseMetadata?: Readonly<Record<string, unknown>>;
   readonly extras?: AnswerExtras;
+  /** Configured name of the fallback that answers in place of the model that was called; with the usage. */
+  readonly answeredBy?: string;
 }
 
 /**
@@ -61,6 +63,8 @@ export interface ModelPort {
   readonly supportsThinking: boolean;
   /** Size of the context window in tokens; undefined when it is not configured. */
   readonly maxInputTokens?: number;
+  /** Models that answer when this one cannot, in order. Their own fallbacks are not used. */
+  readonly fallbacks?: readonly ModelPort[];
   /**
    * Streams one answer.
    *

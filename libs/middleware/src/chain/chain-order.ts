@@ -7,7 +7,8 @@ import { deferredToolFilter } from '../tool-search/deferred-tool-filter.js';
 import { gateModel } from '../model-calls/gated-model.js';
 import { inputSanitization } from '../conversation/input-sanitization.js';
 import { lengthFinish } from '../model-calls/length-finish.js';
-import { llmError, retryOptions } from '../model-calls/llm-error.js';
+import { llmError } from '../model-calls/llm-error.js';
+import { retryOptions } from '../model-calls/model-attempts.js';
 import { loopDetection } from '../limits/loop-detection.js';
 import { memory } from '../conversation/memory.js';
 import { readBeforeWrite } from '../tool-calls/read-before-write.js';
@@ -94,7 +95,10 @@ export const CHAIN: readonly ChainEntry[] = [
     name: 'llm-error',
     reason: 'outside what shapes a single attempt',
     create: ({ gate, model }, { config }) => [
-      llmError({ ...retryOptions(config.llm_call), ...(gate && { gated: { gate, endpoint: model.endpoint } }) }),
+      llmError(model, {
+        ...retryOptions(config.llm_call),
+        ...omitUndefined({ gate, showProviderText: config.llm_call?.show_provider_error }),
+      }),
     ],
   },
   {

@@ -39,7 +39,10 @@ export async function askModel(model: ModelPort, call: ModelCall, options: AskOp
     for await (const delta of model.stream(call, { signal: AbortSignal.any([run.signal, late]) })) {
       text += (delta.content ?? '').slice(0, maxChars - text.length);
       finish = delta.finishReason ?? finish;
-      usage = delta.usage === undefined ? usage : callUsage({ caller: 'middleware', model: model.name }, delta.usage);
+      usage =
+        delta.usage === undefined
+          ? usage
+          : callUsage({ caller: 'middleware', model: delta.answeredBy ?? model.name }, delta.usage);
     }
     run.signal.throwIfAborted();
     return answerOf(finish === 'content_filter' ? '' : stripReasoningAndTrim(text));

@@ -8,24 +8,18 @@ import type {
   ModelGate,
   ModelPort,
 } from '@caribou/core';
+import { fallbacksAfter } from './fallback-models.js';
 import { judgeFailure } from './model-failure.js';
 
 /**
- * A model for calls outside the loop, such as titles and summaries, which also use slots and the circuit breaker. The
- * loop's own calls are gated in `llmError`, which counts an answer with its retries once.
+ * A model for calls outside the loop, such as titles and summaries, which also use slots and the circuit breaker, and the
+ * model's fallbacks as long as nothing of an answer has arrived. The loop's own calls are gated in `llmError`, which counts an
+ * answer with its retries once.
  *
  * The stream also throws ModelError with `details.reason` `circuit_open` or `no_slot`, not retryable.
  */
 export function gateModel(model: ModelPort, gate: ModelGate): ModelPort {
-  return {
-    name: model.name,
-    endpoint: model.endpoint,
-    dialect: model.dialect,
-    supportsVision: model.supportsVision,
-    supportsThinking: model.supportsThinking,
-    ...omitUndefined({ maxInputTokens: model.maxInputTokens }),
-    stream: (call, options) => streamThrough(gate, model, { call, signal: options.signal }),
-  };
+  return { ...model, stream: (call, options) => streamFromFirst(gate, model, { call, signal: options.signal }) };
 }
 
 /** The models of a catalogue, each behind the gate. */
@@ -34,10 +28,36 @@ export const gateCatalog = (models: ModelCatalog, gate: ModelGate): ModelCatalog
   get: (name) => gateModel(models.get(name), gate),
 });
 
+interface GatedCall {
+  readonly call: ModelCall;
+  readonly signal: AbortSignal;
+}
+
+/** Streams the answer of the first model that begins one. Usage names a fallback. */
+async function* streamFromFirst(gate: ModelGate, model: ModelPort, gated: GatedCall): AsyncGenerator<ModelDelta> {
+  let called = model;
+  let left: readonly ModelPort[] = model.fallbacks ?? [];
+  for (;;) {
+    let hasBegun = false;
+    try {
+      for await (const delta of streamThrough(gate, called, gated)) {
+        hasBegun = true;
+        yield called === model || delta.usage === undefined ? delta : { ...delta, answeredBy: called.name };
+      }
+      return;
+    } catch (error) {
+      if (hasBegun || !(error instanceof ModelError)) throw error;
+      const [following, ...others] = fallbacksAfter(judgeFailure(error), called, left);
+      if (following === undefined) throw error;
+      [called, left] = [following, others];
+    }
+  }
+}
+
 async function* streamThrough(
   gate: ModelGate,
   model: ModelPort,
-  { call, signal }: { readonly call: ModelCall; readonly signal: AbortSignal },
+  { call, signal }: GatedCall,
 ): AsyncGenerator<ModelDelta> {
   const entry = await gate.acquire(model.endpoint, signal);
   if (entry.kind === 'refused') throw refusalError(entry);

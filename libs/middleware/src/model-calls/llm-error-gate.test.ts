@@ -66,7 +66,7 @@ async function attempt(gate: ModelGate, errors: readonly Error[], run: FakeRun =
     calls += 1;
     return error === undefined ? Promise.resolve(answer) : Promise.reject(error);
   };
-  const middleware = llmError({ random: () => 0.5, gated: { gate, endpoint } });
+  const middleware = llmError({ name: 'm', endpoint }, { random: () => 0.5, gate });
   const message = await middleware.wrapModelCall?.(request, next, run);
   return { message, calls, run };
 }
@@ -168,7 +168,8 @@ describe('llmError under a gate', () => {
         return Promise.reject(thrown);
       };
 
-      await expect(llmError({ gated: { gate, endpoint } }).wrapModelCall?.(request, next, run)).rejects.toBe(thrown);
+      const layer = llmError({ name: 'm', endpoint }, { gate });
+      await expect(layer.wrapModelCall?.(request, next, run)).rejects.toBe(thrown);
       expect(gate.log).toEqual(['acquire', 'release unknown']);
     }
   });

@@ -2,8 +2,10 @@ import { type AiMessage, ModelError } from '@caribou/contracts';
 import { type ModelRequest, RunCancelled, silentLogger } from '@caribou/core';
 import { type FakeRun, fakeRun, modelFailure } from '@caribou/testing';
 import fc from 'fast-check';
-import { llmError, retryOptions, type LlmErrorOptions, nextDelayMs } from './llm-error.js';
+import { llmError, type LlmErrorOptions } from './llm-error.js';
+import { nextDelayMs, retryOptions } from './model-attempts.js';
 
+const MODEL = { name: 'm', endpoint: { provider: 'api.example.org/v1', model: 'm-1' } };
 const request: ModelRequest = { model: 'm', system: '', messages: [], tools: [], state: { messages: [] } };
 const answer: AiMessage = {
   type: 'ai',
@@ -23,7 +25,7 @@ async function attempt(failures: readonly Error[], options: LlmErrorOptions = {}
     calls += 1;
     return failure === undefined ? Promise.resolve(answer) : Promise.reject(failure);
   };
-  const message = await llmError({ random: () => 0.5, ...options }).wrapModelCall?.(request, next, run);
+  const message = await llmError(MODEL, { random: () => 0.5, ...options }).wrapModelCall?.(request, next, run);
   return { message, calls: () => calls, run };
 }
 
@@ -167,7 +169,7 @@ describe(llmError, () => {
       return Promise.reject(failure);
     };
 
-    await expect(llmError().wrapModelCall?.(request, next, run)).rejects.toBe(failure);
+    await expect(llmError(MODEL).wrapModelCall?.(request, next, run)).rejects.toBe(failure);
     expect(run.events).toEqual([]);
   });
 
@@ -202,14 +204,14 @@ test('every key of llm_call that is about retries reaches them', () => {
     retry_base_delay_ms: 3,
     retry_cap_delay_ms: 4,
     burst_retry_base_delay_ms: 5,
-    show_provider_error: true,
+    fallback_after_ms: 6,
   };
   expect(retryOptions(section)).toEqual({
     maxAttempts: 2,
     baseDelayMs: 3,
     maxDelayMs: 4,
     burstBaseDelayMs: 5,
-    showProviderText: true,
+    fallbackAfterMs: 6,
   });
   expect(retryOptions()).toEqual({});
 });

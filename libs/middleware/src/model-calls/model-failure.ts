@@ -76,7 +76,7 @@ export function failureDetail(error: ModelError): string {
 }
 
 /** The text for the user instead of the answer. The provider's text follows it only if configured. */
-export const fallbackText: Readonly<Record<FailureReason, string>> = {
+export const failureText: Readonly<Record<FailureReason, string>> = {
   quota:
     'The model provider refused the request because the account is out of quota. Please check billing and try again.',
   auth: 'The model provider refused the credentials. Please check the API key and access rights, then try again.',
@@ -95,7 +95,7 @@ export const fallbackText: Readonly<Record<FailureReason, string>> = {
 
 /** The text for the user while waiting for a retry. */
 export const retryText: Readonly<Record<FailureReason, string>> = {
-  ...fallbackText,
+  ...failureText,
   busy: 'The model is busy; trying again.',
   silent: 'The model stopped answering; trying again.',
   transient: 'The connection to the model failed; trying again.',

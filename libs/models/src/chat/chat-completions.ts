@@ -1,5 +1,5 @@
 import type { OpenProtocol } from '../http/http-model.js';
-import { postByOpenAi } from '../openai-client.js';
+import { postByOpenAi } from '../http/openai-client.js';
 import { buildRequest, encodeRequest } from './build-request.js';
 import { ChunkReader } from './chunk-reader.js';
 

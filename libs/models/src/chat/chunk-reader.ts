@@ -1,7 +1,7 @@
 import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { ModelDelta } from '@caribou/core';
 import type { AnswerReader, ParsedChunk } from '../http/answer-reader.js';
-import { textIn } from '../narrow.js';
+import { textIn } from '../http/narrow.js';
 import { ToolCallSlots } from './tool-call-slots.js';
 
 type Json = Readonly<Record<string, unknown>>;

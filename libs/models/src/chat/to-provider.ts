@@ -8,7 +8,7 @@ import {
   type ToolMessage,
   omitUndefined,
 } from '@caribou/contracts';
-import { textIn } from '../narrow.js';
+import { textIn } from '../http/narrow.js';
 
 /** A message in the format of the chat completions endpoint. */
 export type ProviderMessage =

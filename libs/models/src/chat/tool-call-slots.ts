@@ -1,5 +1,5 @@
 import { isRecord, type ToolCallChunk } from '@caribou/contracts';
-import { textIn } from '../narrow.js';
+import { textIn } from '../http/narrow.js';
 import { parseJson } from '../http/provider-text.js';
 
 interface Slot {

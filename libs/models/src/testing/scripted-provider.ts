@@ -69,6 +69,7 @@ export function modelAt(
     supportsVision: false,
     supportsReasoningEffort: false,
     sendReasoning: false,
+    fallbacks: [],
     headers: {},
     body: {},
     ...extra,

@@ -90,7 +90,9 @@ export class SuggestionsService {
       if (delta.usage === undefined) continue;
       this.metrics.modelTokens('input', delta.usage.input_tokens);
       this.metrics.modelTokens('output', delta.usage.output_tokens);
-      await this.ledger.add(payer, AGENT, [callUsage({ caller: 'middleware', model: model.name }, delta.usage)]);
+      await this.ledger.add(payer, AGENT, [
+        callUsage({ caller: 'middleware', model: delta.answeredBy ?? model.name }, delta.usage),
+      ]);
     }
     return text;
   }

@@ -1,7 +1,7 @@
 import type { ModelConfig } from '@caribou/config';
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError } from 'openai';
-import type { ModelClocks, ModelProtocol } from './http/http-model.js';
-import { ConnectTimeout, type Transport } from './http/http-transport.js';
+import type { ModelClocks, ModelProtocol } from './http-model.js';
+import { ConnectTimeout, type Transport } from './http-transport.js';
 
 /** The SDK sets this header only on bodies that it encodes itself. */
 const JSON_BODY = { 'content-type': 'application/json' };
