@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { type Config, ConfigError, extensionsFile } from '@caribou/config';
 import { McpServer } from '@caribou/contracts';
-import { loadExtensions } from '@caribou/extensions';
+import { loadExtensions, loadModels } from '@caribou/extensions';
 import { MIDDLEWARE_NAMES } from '@caribou/middleware';
 import { type Finding, fail, ok, warn } from './finding.js';
 import type { DoctorContext } from './doctor-context.js';
@@ -15,10 +15,13 @@ const LEFT_OUT = 'correct the entry; until then it is left out';
 export async function checkOwnCode(config: Config): Promise<readonly Finding[]> {
   const { middlewares } = config.chain.extensions;
   const { custom } = config.tools;
-  if (middlewares.length + custom.length === 0) return [];
+  const models = config.models.filter(({ module }) => module !== undefined);
+  if (middlewares.length + custom.length + models.length === 0) return [];
   try {
     const loaded = await loadExtensions({ middlewares, tools: custom }, { reserved: MIDDLEWARE_NAMES });
-    return [ok('your code', `${loaded.middlewares.length} middlewares and ${loaded.tools.length} tools load`)];
+    await loadModels(models);
+    const counts = `${loaded.middlewares.length} middlewares, ${loaded.tools.length} tools and ${models.length} models`;
+    return [ok('your code', `${counts} load`)];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.faults.map((fault) => fail('your code', fault, 'correct the entry or the module'));

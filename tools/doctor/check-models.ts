@@ -6,13 +6,13 @@ const ANSWER_MS = 5_000;
 const MAX_BODY_CHARS = 1_000_000;
 const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-/** Checks that each model has its key and that its endpoint accepts it; no model is called. */
+/** Checks that each model has its key and that its endpoint accepts it; no model is called. Modules are `checkOwnCode`'s. */
 export async function checkModels({ models, problems }: Config): Promise<readonly Finding[]> {
   if (models.length === 0) {
     const fix = 'without one, `npm start` uses the scripted demo model, which is not an AI';
     return problems.map((problem) => warn('model', problem, fix));
   }
-  return Promise.all(models.map(checkModel));
+  return Promise.all(models.filter(({ module }) => module === undefined).map(checkModel));
 }
 
 async function checkModel(model: ModelConfig): Promise<Finding> {

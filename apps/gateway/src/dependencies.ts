@@ -2,7 +2,7 @@ import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
 import { type Config, extensionsFile } from '@caribou/config';
 import { busAccess } from '@caribou/contracts';
-import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
+import { type Logger, type ModelCatalog, type ModelModule, systemClock } from '@caribou/core';
 import {
   type ThreadStore,
   createRedis,
@@ -31,6 +31,7 @@ import {
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import { gateCatalog } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
+import { loadModels } from '@caribou/extensions';
 import type { StopStep } from '@caribou/service';
 import { createMetrics, createTracing, type Metrics, type Tracing } from '@caribou/observability';
 import { createErasedFiles, SharedVolume, skillFiles, userFiles } from '@caribou/files';
@@ -57,8 +58,11 @@ const TRACES_CLOSE_MS = 2_000;
 
 /**
  * Creates all dependencies. Connections to Redis and NATS are made in the background and restored when they are lost.
+ *
+ * @throws {ConfigError} when a module that answers for a model cannot be used
  */
 export async function createDependencies(config: Config, logger: Logger) {
+  const modules = await loadModels(config.models);
   const tracing = await createTracing({ service: 'gateway', endpoint: config.otlpEndpoint?.reveal(), logger });
   const metrics = createMetrics({ service: 'gateway' });
   const onScript = (name: string, durationMs: number): void => metrics.scriptEnded(name, durationMs);
@@ -68,7 +72,7 @@ export async function createDependencies(config: Config, logger: Logger) {
   const memory = new MemoryWatch(redis, { maxShare: config.quotas.maxStoreShare, logger });
   const loopLag = new LoopLagWatch({ maxMs: config.quotas.maxEventLoopLagMs, logger });
   return {
-    dependencies: listDependencies(config, { tracing, redis, bus, volume, memory, loopLag, metrics, logger }),
+    dependencies: listDependencies(config, { modules, tracing, redis, bus, volume, memory, loopLag, metrics, logger }),
     /** Checks Redis and the volume. @throws {UnavailableError} when Redis would lose threads */
     checkStore: async (): Promise<void> => {
       await requireDurableRedis(redis, logger);
@@ -87,6 +91,7 @@ export async function createDependencies(config: Config, logger: Logger) {
 }
 
 interface Connections {
+  readonly modules: ReadonlyMap<string, ModelModule>;
   readonly tracing: Tracing;
   readonly redis: RedisConnection;
   readonly bus: Bus;
@@ -98,8 +103,8 @@ interface Connections {
 }
 
 function listDependencies(config: Config, connections: Connections) {
-  const { tracing, redis, bus, volume, metrics, logger } = connections;
-  const models = createModelCatalog(config.models, { clocks: config.clocks, logger });
+  const { modules, tracing, redis, bus, volume, metrics, logger } = connections;
+  const models = createModelCatalog(config.models, { clocks: config.clocks, logger, modules });
   const store = withAdmissionControl(createThreadStore(redis, config), connections);
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
   const memories = redisMemoryStore(redis);

@@ -1,4 +1,5 @@
 import { loadConfig } from '@caribou/config';
+import { loadModels } from '@caribou/extensions';
 import { runUntilStopped, runMain, startHealthServer } from '@caribou/service';
 import { createLogger } from '@caribou/observability';
 import { subscribeToNotifications, openMemoryWorker } from './open-memory-worker.js';
@@ -6,7 +7,7 @@ import { subscribeToNotifications, openMemoryWorker } from './open-memory-worker
 runMain(async () => {
   const config = loadConfig();
   const logger = createLogger({ service: 'memory-worker', level: config.logLevel });
-  const parts = openMemoryWorker(config, logger);
+  const parts = openMemoryWorker(config, logger, await loadModels(config.models));
   const { bus, redis, worker, processLease, checks, metrics } = parts;
   const health = await startHealthServer({ port: config.healthPort, checks, metrics });
   processLease?.start();

@@ -2,7 +2,7 @@ import { modelGateLimits } from '@caribou/agent';
 import type { Bus, Wake } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { newId } from '@caribou/contracts';
-import { type Logger, type ModelCatalog, systemClock } from '@caribou/core';
+import { type Logger, type ModelCatalog, type ModelModule, systemClock } from '@caribou/core';
 import { gateCatalog } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
 import type { HealthCheck } from '@caribou/service';
@@ -38,8 +38,16 @@ const HOUR_MS = 3_600_000;
 const POLL_MS = 1_000;
 const NOTIFICATIONS_AT_ONCE = 8;
 
-/** Connects to Redis and NATS in the background and builds the worker. */
-export function openMemoryWorker(config: Config, logger: Logger): MemoryParts {
+/**
+ * Connects to Redis and NATS in the background and builds the worker.
+ *
+ * @param modules the operator's modules that answer for models, by the names of these
+ */
+export function openMemoryWorker(
+  config: Config,
+  logger: Logger,
+  modules: ReadonlyMap<string, ModelModule>,
+): MemoryParts {
   const { memory } = config.chain;
   const streams = ['memory', 'deadLetters'] as const;
   const connections = openConnections({
@@ -51,7 +59,7 @@ export function openMemoryWorker(config: Config, logger: Logger): MemoryParts {
   });
   const { bus, redis } = connections;
   const owner = { processId: newId(), leaseMs: config.clocks.processLeaseMs };
-  const worker = memory.enabled ? buildWorker(config, { ...connections, logger, owner }) : undefined;
+  const worker = memory.enabled ? buildWorker(config, { ...connections, logger, owner, modules }) : undefined;
   return {
     ...connections,
     worker,
@@ -70,6 +78,8 @@ interface Base {
   readonly logger: Logger;
   /** This process, as the owner of the jobs that it takes. */
   readonly owner: ProcessOwner;
+  /** The operator's modules that answer for models. */
+  readonly modules: ReadonlyMap<string, ModelModule>;
 }
 
 const leaseOf = (
@@ -86,13 +96,14 @@ const leaseOf = (
     onDeaths: ({ dead }) => worker.takeOver(dead),
   });
 
-function buildWorker(config: Config, { bus, redis, metrics, logger, owner }: Base): MemoryWorker {
+function buildWorker(config: Config, base: Base): MemoryWorker {
+  const { bus, redis, metrics, logger, owner } = base;
   const { chain, clocks } = config;
   const { memory } = chain;
   const debounceMs = memory.debounce_seconds * SECOND_MS;
   const jobs = redisMemoryJobs(redis, { debounceMs, leaseMs: clocks.leaseMs, process: owner });
   const model = new ExtractionModel({
-    models: catalogOf(config, redis, logger),
+    models: catalogOf(config, base),
     modelName: memory.model_name,
     timeoutMs: memory.model_timeout_ms,
     metrics,
@@ -133,9 +144,9 @@ function buildWorker(config: Config, { bus, redis, metrics, logger, owner }: Bas
 }
 
 /** The models, whose calls share limits and circuit breaker with the calls of the runners. */
-function catalogOf(config: Config, redis: RedisConnection, logger: Logger): ModelCatalog {
+function catalogOf(config: Config, { redis, logger, modules }: Base): ModelCatalog {
   const gate = redisModelGate(redis, { ...modelGateLimits(config.chain), logger });
-  const models = createModelCatalog(config.models, { clocks: config.clocks, logger });
+  const models = createModelCatalog(config.models, { clocks: config.clocks, logger, modules });
   return gateCatalog(models, gate);
 }
 

@@ -1,4 +1,4 @@
-import type { AgentMiddleware, AnyTool } from '@caribou/core';
+import type { AgentMiddleware, AnyTool, ModelModule } from '@caribou/core';
 import type { Speaker } from './given-step.js';
 import type { OwnState } from './own-state.js';
 
@@ -17,4 +17,9 @@ export class CustomTool<Own> {
     readonly name: string,
     readonly bind: (owner: ToolOwner, own: OwnState<Own>) => AnyTool,
   ) {}
+}
+
+/** A model made by the toolkit. */
+export class CustomModel {
+  constructor(readonly module: ModelModule) {}
 }

@@ -88,7 +88,7 @@ describe('middlewares', () => {
     const middlewares = [{ use: '/x/y.mjs#give', options: { words: 5 } }];
     await loadExtensions({ middlewares, tools: [] }, { load: () => Promise.resolve({ give }), reserved: new Set() });
 
-    expect(handed).toEqual([['defineMiddleware', 'defineTool', 'textOf', 'z'], { words: 5 }]);
+    expect(handed).toEqual([['defineMiddleware', 'defineModel', 'defineTool', 'textOf', 'z'], { words: 5 }]);
   });
 
   test.each<[string, string | RegExp]>([

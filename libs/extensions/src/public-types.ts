@@ -7,12 +7,12 @@ import type {
   textOf,
   ThreadState,
 } from '@caribou/contracts';
-import type { Deferral } from '@caribou/core';
+import type { Deferral, ModelModule } from '@caribou/core';
 import type { z } from 'zod';
 import type { GivenMessage, GivenUpdate } from './given-step.js';
-import type { CustomMiddleware, CustomTool } from './custom-types.js';
+import type { CustomMiddleware, CustomModel, CustomTool } from './custom-types.js';
 
-/** The public contract of custom code, documented in docs/custom-middleware.md and docs/custom-tool.md. */
+/** The public contract of custom code, documented in docs/custom-middleware.md, docs/custom-tool.md and docs/custom-model.md. */
 
 type Later<T> = T | Promise<T>;
 
@@ -169,6 +169,8 @@ export interface Toolkit {
   defineMiddleware<Own = undefined>(definition: MiddlewareDefinition<Own>): CustomMiddleware;
   /** @throws {ExtensionError} naming what is wrong with the definition */
   defineTool<Input extends ToolInput, Own>(definition: ToolDefinition<Input, Own>): CustomTool<Own>;
+  /** @throws {ExtensionError} naming what is wrong with the definition */
+  defineModel(definition: ModelModule): CustomModel;
   readonly z: typeof z;
   /** The text of a message's content, in whatever form it comes. */
   readonly textOf: typeof textOf;

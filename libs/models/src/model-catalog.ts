@@ -1,20 +1,26 @@
 import type { ModelConfig } from '@caribou/config';
 import { BugError, InvalidRequestError, UnavailableError } from '@caribou/contracts';
-import type { ModelCatalog, ModelPort } from '@caribou/core';
+import type { ModelCatalog, ModelModule, ModelPort } from '@caribou/core';
 import { chatCompletions } from './chat/chat-completions.js';
 import { createHttpModel, type ModelOptions, type OpenProtocol } from './http/http-model.js';
+import { createModuleModel } from './module/module-model.js';
 
-const protocols: Readonly<Record<ModelConfig['protocol'], OpenProtocol>> = { chat_completions: chatCompletions };
+const protocols: Readonly<Record<Exclude<ModelConfig['protocol'], 'module'>, OpenProtocol>> = {
+  chat_completions: chatCompletions,
+};
+
+export interface CatalogOptions extends ModelOptions {
+  /** The operator's modules by the names of their models. */
+  readonly modules?: ReadonlyMap<string, ModelModule>;
+}
 
 /**
  * Creates the configured models by name, each with its own connections.
  *
  * @throws {BugError} for duplicate names, which the configuration refuses earlier
  */
-export function createModelCatalog(models: readonly ModelConfig[], options: ModelOptions): ModelCatalog {
-  const alone = new Map<string, ModelPort>(
-    models.map((model) => [model.name, createHttpModel(model, options, protocols[model.protocol])]),
-  );
+export function createModelCatalog(models: readonly ModelConfig[], options: CatalogOptions): ModelCatalog {
+  const alone = new Map<string, ModelPort>(models.map((model) => [model.name, createModel(model, options)]));
   const byName = new Map(models.map((model) => [model.name, withFallbacks(model, alone)]));
   if (byName.size !== models.length) throw new BugError('two models have the same name');
   const names = models.map(({ name }) => name);
@@ -34,6 +40,14 @@ export function createModelCatalog(models: readonly ModelConfig[], options: Mode
       );
     },
   };
+}
+
+/** @throws {BugError} when the module of a model was not loaded */
+function createModel(model: ModelConfig, options: CatalogOptions): ModelPort {
+  if (model.protocol !== 'module') return createHttpModel(model, options, protocols[model.protocol]);
+  const module = options.modules?.get(model.name);
+  if (module === undefined) throw new BugError(`the module of the model "${model.name}" was not loaded`);
+  return createModuleModel(model, module, options);
 }
 
 /** The model with its fallbacks, which have none of their own. @throws {BugError} for an unknown name */

@@ -2,7 +2,7 @@ import { modelGateLimits } from '@caribou/agent';
 import { createRemoteSandbox } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { newId } from '@caribou/contracts';
-import { type Logger, systemClock } from '@caribou/core';
+import { type Logger, type ModelModule, systemClock } from '@caribou/core';
 import { type RunStore, redisExecutionJournal, redisModelGate, redisSandboxRegistry } from '@caribou/state';
 import type { Extensions } from '@caribou/extensions';
 import type { McpTools } from '@caribou/mcp';
@@ -22,6 +22,8 @@ export interface WorkerOptions {
   readonly logger: Logger;
   /** The operator's middlewares and tools. */
   readonly extensions: Extensions;
+  /** The operator's modules that answer for models, by the names of these. */
+  readonly modules: ReadonlyMap<string, ModelModule>;
   readonly tracing: Tracing;
 }
 
@@ -88,7 +90,7 @@ export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentW
   };
 }
 
-function openBase({ service, busOptions }: AgentRole, { config, logger }: WorkerOptions): WorkerBase {
+function openBase({ service, busOptions }: AgentRole, { config, logger, modules }: WorkerOptions): WorkerBase {
   const connections = openConnections({ service, config, logger, ...busOptions(config) });
   const { bus, redis } = connections;
   const sandboxRegistry = redisSandboxRegistry(redis);
@@ -97,7 +99,7 @@ function openBase({ service, busOptions }: AgentRole, { config, logger }: Worker
     config,
     logger,
     process: { processId: newId(), leaseMs: config.clocks.processLeaseMs },
-    models: createModelCatalog(config.models, { clocks: config.clocks, logger }),
+    models: createModelCatalog(config.models, { clocks: config.clocks, logger, modules }),
     gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
     sandboxRegistry,
     sandboxes: createRemoteSandbox({

@@ -1,5 +1,5 @@
 import { loadConfig } from '@caribou/config';
-import { loadExtensions } from '@caribou/extensions';
+import { loadExtensions, loadModels } from '@caribou/extensions';
 import { MIDDLEWARE_NAMES } from '@caribou/middleware';
 import { runUntilStopped, startHealthServer } from '@caribou/service';
 import { createLogger, createTracing } from '@caribou/observability';
@@ -15,12 +15,14 @@ export async function runAgentWorker(role: AgentRole): Promise<void> {
   const logger = createLogger({ service: role.service, level: config.logLevel });
   const { middlewares } = config.chain.extensions;
   const extensions = await loadExtensions({ middlewares, tools: config.tools.custom }, { reserved: MIDDLEWARE_NAMES });
+  const modules = await loadModels(config.models);
   const endpoint = config.otlpEndpoint?.reveal();
   const tracing = await createTracing({ service: role.service, endpoint, logger });
   const { worker, sweeper, processLease, mcp, bus, redis, ...open } = openAgentWorker(role, {
     config,
     logger,
     extensions,
+    modules,
     tracing,
   });
   await open.prepare();

@@ -1,6 +1,7 @@
 /** Protocols of model providers. */
 export const protocolNames = ['chat_completions'] as const;
-export type ProtocolName = (typeof protocolNames)[number];
+/** `module`: a module of the operator asks the provider. */
+export type ProtocolName = (typeof protocolNames)[number] | 'module';
 
 /**
  * Variants of OpenAI's chat completions protocol, by provider or server. `generic` sends what most servers accept. The rules of

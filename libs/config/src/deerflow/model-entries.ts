@@ -4,6 +4,7 @@ import { ModelFile } from '../schema/model-schema.js';
 import { addIssues, type Findings } from '../common/findings.js';
 import { checkFallbacks } from './check-fallbacks.js';
 import { classOf } from './model-classes.js';
+import { isModule, toModuleModel } from './module-model.js';
 import { toModel } from './to-model.js';
 import { type Environment, resolveReferences, variable } from '../common/references.js';
 
@@ -13,6 +14,8 @@ const DEFAULT_MODEL = 'gpt-4.1-mini';
 interface ReadContext {
   readonly env: Environment;
   readonly findings: Findings;
+  /** Absolute path of the folder of config.yaml. */
+  readonly folder: string;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -93,11 +96,12 @@ export function modelProblems(models: readonly ModelConfig[]): readonly string[]
   return models.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
 }
 
-function readEnvironmentModels({ env, findings }: ReadContext): readonly ModelConfig[] {
+function readEnvironmentModels(context: ReadContext): readonly ModelConfig[] {
+  const { env } = context;
   const set = ['OPENAI_API_KEY', 'OPENAI_BASE_URL'].some((name) => variable(env, name) !== undefined);
   if (!set) return [];
   const entry = { name: variable(env, 'OPENAI_MODEL') ?? DEFAULT_MODEL };
-  const model = readEntry(entry, 'OPENAI_MODEL', { env, findings });
+  const model = readEntry(entry, 'OPENAI_MODEL', context);
   return model === undefined || model === 'left out' ? [] : [model];
 }
 
@@ -111,6 +115,8 @@ function readEntry(entry: unknown, key: string, context: ReadContext): ModelConf
   const resolved = resolveReferences(spelled, key, context);
   const parsed = ModelFile.safeParse(resolved);
   if (parsed.success && isRecord(resolved)) {
+    const { use } = parsed.data;
+    if (use !== undefined && isModule(use)) return toModuleModel({ ...parsed.data, use }, resolved, context.folder);
     return toModel(parsed.data, { key, extras: bodyExtras(resolved, key, context), context });
   }
   if (parsed.error !== undefined) addIssues(context.findings, key, parsed.error);
@@ -131,7 +137,7 @@ function withoutAliases(entry: Fields): Fields {
 /** Rejects classes of other protocols; accepts unknown classes with a base_url, as OpenAI-compatible servers. */
 function isSupported(entry: Fields, key: string, { findings }: ReadContext): boolean {
   const use = entry['use'];
-  if (typeof use !== 'string') return true;
+  if (typeof use !== 'string' || isModule(use)) return true;
   const found = classOf(use);
   if (found.kind === 'compatible') return true;
   if (found.kind === 'unknown' && entry['base_url'] !== undefined) {

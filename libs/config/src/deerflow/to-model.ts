@@ -31,25 +31,17 @@ export function toModel(entry: Entry, { key: path, extras, context }: EntryDetai
   const { key, baseUrl, variableName } = access;
   const missing = key === undefined && access.needsKey;
   return {
-    ...namesOf(entry),
+    ...commonFields(entry),
     baseUrl,
     protocol: entry.protocol ?? access.protocol,
     dialect: entry.dialect ?? access.dialect ?? dialectOfHost(baseUrl) ?? 'generic',
-    supportsThinking: entry.supports_thinking,
-    supportsVision: entry.supports_vision,
-    supportsReasoningEffort: entry.supports_reasoning_effort,
     sendReasoning: entry.send_reasoning ?? access.sendsReasoning,
-    fallbacks: entry.fallbacks,
     headers: Object.fromEntries(
       Object.entries(entry.default_headers ?? {}).map(([name, value]) => [name, new Secret(value)]),
     ),
     body: { ...extras, ...entry.extra_body },
     ...omitUndefined({
       apiKey: key === undefined ? undefined : new Secret(key),
-      maxTokens: entry.max_tokens,
-      maxInputTokens: entry.max_input_tokens,
-      temperature: entry.temperature,
-      pricing: pricingOf(entry),
       whenThinkingEnabled: thinkingFields(entry),
       whenThinkingDisabled: entry.when_thinking_disabled,
       problem: missing
@@ -58,6 +50,21 @@ export function toModel(entry: Entry, { key: path, extras, context }: EntryDetai
     }),
   };
 }
+
+/** Fields of a model that do not depend on how it is asked. */
+export const commonFields = (entry: Entry) => ({
+  ...namesOf(entry),
+  supportsThinking: entry.supports_thinking,
+  supportsVision: entry.supports_vision,
+  supportsReasoningEffort: entry.supports_reasoning_effort,
+  fallbacks: entry.fallbacks,
+  ...omitUndefined({
+    maxTokens: entry.max_tokens,
+    maxInputTokens: entry.max_input_tokens,
+    temperature: entry.temperature,
+    pricing: pricingOf(entry),
+  }),
+});
 
 function pricingOf({ pricing }: Entry): ModelPricing | undefined {
   if (pricing === undefined) return undefined;

@@ -4,15 +4,13 @@ import { z } from 'zod';
 import type { CustomToolConfig, ToolsConfig } from '../settings/config.js';
 import { isPythonPath } from './deerflow-keys.js';
 import { addIssues, type Findings } from '../common/findings.js';
+import { MODULE_EXPORT } from '../common/module-export.js';
 import { type Environment, resolveReferences } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 import { allGroups, readDeclaredGroups, GroupName } from './tool-groups.js';
 import { counterpartOf, asWebTool, OPTIONAL_TOOLS, providersOf, type WebTool, webOptions } from './tool-classes.js';
 
 type Fields = Readonly<Record<string, unknown>>;
-
-/** An export of a module, such as `./file.mjs#name`. */
-export const MODULE_EXPORT = /^[^#]+#[A-Za-z_$][\w$]*$/;
 
 const MAX_ENTRIES = 500;
 

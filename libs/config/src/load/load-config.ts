@@ -84,7 +84,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
   warnAboutUnknownSections(file, findings);
   const from = { file, context };
   const level = section(LogLevel, 'log_level', from);
-  const read = readModels(file['models'], context);
+  const read = readModels(file['models'], { ...context, folder });
   const { models } = read;
   return {
     http: settings.http,

@@ -77,6 +77,16 @@ export interface ModelPricing {
   readonly reasoning: number;
 }
 
+/** An export of a module that answers for a model. */
+export interface ModelModuleConfig {
+  /** Absolute path and export, such as `/path/file.mjs#name`. */
+  readonly use: string;
+  /** The same without the folder, for messages. */
+  readonly shown: string;
+  /** Keys of the entry for the module; they may hold passwords. */
+  readonly options: Secret<Readonly<Record<string, unknown>>>;
+}
+
 export interface ModelConfig {
   /** Name that requests use; unique. */
   readonly name: string;
@@ -86,6 +96,8 @@ export interface ModelConfig {
   readonly model: string;
   readonly protocol: ProtocolName;
   readonly dialect: DialectName;
+  /** The operator's module that asks the model, with protocol `module` only. */
+  readonly module?: ModelModuleConfig;
   /** Requests have no Authorization header when absent. */
   readonly apiKey?: Secret;
   readonly baseUrl: string;

@@ -35,7 +35,7 @@ export type OpenProtocol = (config: ModelConfig, transport: Transport, clocks: M
  * Limits of one answer. Its text, reasoning and arguments end at the first. A token of four characters has a frame of some
  * 270 bytes, so the limits of bytes are far higher.
  */
-const LIMITS = {
+export const LIMITS = {
   chars: 4 * 1024 * 1024,
   eventBytes: 16 * 1024 * 1024,
   wireBytes: 1024 * 1024 * 1024,
