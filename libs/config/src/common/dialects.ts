@@ -31,8 +31,8 @@ const hosts: readonly (readonly [host: RegExp, dialect: DialectName])[] = [
   [/^api\.deepseek\.com$/, 'deepseek'],
   [/^generativelanguage\.googleapis\.com$/, 'gemini'],
   [/^([a-z0-9-]+-)?aiplatform\.googleapis\.com$/, 'gemini'],
-  [/^api\.moonshot\.(ai|cn)$/, 'kimi'],
-  [/^api\.minimax\.io$|^api\.minimaxi\.com$/, 'minimax'],
+  [/^api\.(moonshot\.(ai|cn)|kimi\.com)$/, 'kimi'],
+  [/^api\.(minimax\.io|minimax\.chat|minimaxi\.com)$/, 'minimax'],
   [/^api\.mistral\.ai$/, 'mistral'],
   [/^openrouter\.ai$/, 'openrouter'],
 ];

@@ -34,7 +34,9 @@ describe("a configuration in DeerFlow's format", () => {
       ['minimax-m3', 'https://api.minimax.io/v1'],
     ]);
     expect(config.models[0]).toMatchObject({ model: 'Qwen/Qwen3-32B', maxInputTokens: 32_768, sendReasoning: true });
-    expect(config.models[1]).toMatchObject({ sendReasoning: false, body: {} });
+    expect(config.models[1]).toMatchObject({ body: {} });
+    expect(config.models[1]).not.toHaveProperty('sendReasoning');
+    expect(config.models.map(({ dialect }) => dialect)).toEqual(['vllm', 'openai', 'deepseek', 'kimi', 'minimax']);
     expect(config.models[2]?.whenThinkingDisabled).toEqual({ extra_body: { thinking: { type: 'disabled' } } });
   });
 
@@ -72,17 +74,17 @@ describe('models', () => {
     const config = deerflow.load(`
 models:
   - {name: claude, use: 'langchain_anthropic:ChatAnthropic', model: c, api_key: $GONE, default_request_timeout: 9, base_url: 'https://api.anthropic.com'}
-  - {name: local, use: 'langchain_ollama:ChatOllama', base_url: 'http://localhost:11434', num_predict: 9}
+  - {name: vertex, use: 'langchain_google_vertexai:ChatVertexAI'}
   - {name: cloud, use: 'langchain_aws:ChatBedrock'}
   - {name: main, use: 'langchain_openai:ChatOpenAI', openai_api_key: sk-1, openai_api_base: 'https://x.example/v1', model_name: m}
 title: {model_name: claude}
-summarization: {model_name: local}
+summarization: {model_name: vertex}
 subagents: {agents: {bash: {model: claude}}, custom_agents: {own: {description: d, system_prompt: s, model: cloud}}}
 `);
     expect(config.warnings).toEqual([
       expect.stringMatching(/^models\[0\]: the model claude is left out: .*https:\/\/api\.anthropic\.com\/v1\/$/),
-      expect.stringMatching(/^models\[1\]: the model local is left out: .*11434\/v1$/),
-      expect.stringMatching(/^models\[2\]: the model cloud is left out: .*gateway/),
+      expect.stringMatching(/^models\[1\]: the model vertex is left out: .*\/endpoints\/openapi, with an access token/),
+      expect.stringMatching(/^models\[2\]: the model cloud is left out: .*amazonaws\.com\/openai\/v1, with a Bedrock/),
     ]);
     expect(config.models).toMatchObject([{ name: 'main', model: 'm', baseUrl: 'https://x.example/v1', body: {} }]);
     expect(config.models[0]?.apiKey?.reveal()).toBe('sk-1');

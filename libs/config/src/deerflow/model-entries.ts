@@ -3,6 +3,7 @@ import type { ModelConfig } from '../settings/config.js';
 import { ModelFile } from '../schema/model-schema.js';
 import { addIssues, type Findings } from '../common/findings.js';
 import { checkFallbacks } from './check-fallbacks.js';
+import { translateClassOptions } from './class-options.js';
 import { classOf } from './model-classes.js';
 import { isModule, toModuleModel } from './module-model.js';
 import { toModel } from './to-model.js';
@@ -23,7 +24,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Options of LangChain's client classes and of DeerFlow that are not fields of a request. */
 const clientOptions = new Set([
   ...['async_client', 'cache', 'callbacks', 'client', 'connect_timeout', 'cumulative_stream_usage'],
-  ...['default_query', 'default_request_timeout', 'http_async_client', 'http_client', 'http_socket_options'],
+  ...['default_request_timeout', 'http_async_client', 'http_client', 'http_socket_options'],
   ...['include_response_headers', 'max_retries', 'openai_organization', 'openai_proxy', 'organization'],
   ...['output_version', 'pool_timeout', 'rate_limiter', 'read_timeout', 'request_timeout', 'root_client'],
   ...['stream_chunk_timeout', 'stream_options', 'stream_usage', 'streaming', 'tags', 'tiktoken_model_name'],
@@ -113,11 +114,14 @@ function readEntry(entry: unknown, key: string, context: ReadContext): ModelConf
   const spelled = withoutAliases(entry);
   if (!isSupported(spelled, key, context)) return 'left out';
   const resolved = resolveReferences(spelled, key, context);
-  const parsed = ModelFile.safeParse(resolved);
-  if (parsed.success && isRecord(resolved)) {
+  if (!isRecord(resolved)) return undefined;
+  const { entry: translated, unused } = translateClassOptions(resolved);
+  const parsed = ModelFile.safeParse(translated);
+  if (parsed.success) {
     const { use } = parsed.data;
     if (use !== undefined && isModule(use)) return toModuleModel({ ...parsed.data, use }, resolved, context.folder);
-    return toModel(parsed.data, { key, extras: bodyExtras(resolved, key, context), context });
+    const extras = bodyExtras(translated, { key, unused, context });
+    return toModel(parsed.data, { key, extras, context }) ?? 'left out';
   }
   if (parsed.error !== undefined) addIssues(context.findings, key, parsed.error);
   return undefined;
@@ -153,9 +157,12 @@ function isSupported(entry: Fields, key: string, { findings }: ReadContext): boo
 }
 
 /** The entry's further keys, which become fields of the request's body as in LangChain's classes. */
-function bodyExtras(entry: Fields, key: string, context: ReadContext): Fields {
+function bodyExtras(
+  entry: Fields,
+  { key, unused: classOptions, context }: { key: string; unused: readonly string[]; context: ReadContext },
+): Fields {
   const extras: [string, unknown][] = [];
-  const unused: string[] = [];
+  const unused = [...classOptions];
   for (const [name, value] of Object.entries(entry)) {
     if (name in ModelFile.shape) continue;
     if (clientOptions.has(name) || ownFields.has(name)) unused.push(name);

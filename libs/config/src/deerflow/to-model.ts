@@ -4,6 +4,7 @@ import type { ModelConfig, ModelPricing } from '../settings/config.js';
 import { type DialectName, dialectOfHost, type ProtocolName } from '../common/dialects.js';
 import type { ModelFile } from '../schema/model-schema.js';
 import type { Findings } from '../common/findings.js';
+import { azureAddress } from './class-options.js';
 import { classOf, type ModelClass } from './model-classes.js';
 import { type Environment, variable } from '../common/references.js';
 import { Secret } from '../common/secret.js';
@@ -25,22 +26,27 @@ interface EntryDetails {
   readonly context: ReadContext;
 }
 
-/** Builds the model of a validated entry. */
-export function toModel(entry: Entry, { key: path, extras, context }: EntryDetails): ModelConfig {
+/** Builds the model of a validated entry; undefined, with a warning, when its class has no default URL and the entry names none. */
+export function toModel(entry: Entry, { key: path, extras, context }: EntryDetails): ModelConfig | undefined {
   const access = accessOf(entry, context);
+  if (typeof access === 'string') {
+    context.findings.warnings.push(`${path}: the model ${entry.name} is left out: ${access}`);
+    return undefined;
+  }
   const { key, baseUrl, variableName } = access;
   const missing = key === undefined && access.needsKey;
   return {
     ...commonFields(entry),
     baseUrl,
     protocol: entry.protocol ?? access.protocol,
-    dialect: entry.dialect ?? access.dialect ?? dialectOfHost(baseUrl) ?? 'generic',
-    sendReasoning: entry.send_reasoning ?? access.sendsReasoning,
+    dialect: entry.dialect ?? dialectOfHost(baseUrl) ?? access.dialect ?? 'generic',
     headers: Object.fromEntries(
       Object.entries(entry.default_headers ?? {}).map(([name, value]) => [name, new Secret(value)]),
     ),
     body: { ...extras, ...entry.extra_body },
     ...omitUndefined({
+      sendReasoning: entry.send_reasoning ?? access.sendsReasoning,
+      query: entry.default_query,
       apiKey: key === undefined ? undefined : new Secret(key),
       whenThinkingEnabled: thinkingFields(entry),
       whenThinkingDisabled: entry.when_thinking_disabled,
@@ -83,30 +89,55 @@ interface Access {
   readonly variableName: string;
   /** The endpoint refuses requests without a key. */
   readonly needsKey: boolean;
-  readonly sendsReasoning: boolean;
+  readonly sendsReasoning: boolean | undefined;
   readonly protocol: ProtocolName;
   /** Dialect of the entry's class. */
   readonly dialect: DialectName | undefined;
 }
 
-/** Finds URL and key. A key that the environment holds for a provider with its own class is sent to that provider only. */
-function accessOf(entry: Entry, context: ReadContext): Access {
+/**
+ * Finds URL and key. A key that the environment holds for a provider with its own class is sent to that provider only.
+ *
+ * @returns a text that says what is missing, when there is no URL
+ */
+function accessOf(entry: Entry, context: ReadContext): Access | string {
   const found = classOf(entry.use);
   const known: ModelClass = found.kind === 'compatible' ? found.is : {};
-  const ofClass = traitsOf(known);
-  if (known.baseUrl !== undefined && known.keyVariable !== undefined) {
-    const baseUrl = entry.base_url ?? known.baseUrl;
-    const isOfficial = hostOf(baseUrl) === hostOf(known.baseUrl);
-    const key = entry.api_key ?? (isOfficial ? variable(context.env, known.keyVariable) : undefined);
-    return { baseUrl, key, variableName: known.keyVariable, needsKey: isOfficial, ...ofClass };
-  }
+  if (known.keyVariables !== undefined) return accessByClass(entry, known, known.keyVariables, context);
   const baseUrl = entry.base_url ?? readBaseUrl(context) ?? OFFICIAL_BASE_URL;
   const key = entry.api_key ?? (found.kind === 'compatible' ? variable(context.env, 'OPENAI_API_KEY') : undefined);
   const needsKey = hostOf(baseUrl) === hostOf(OFFICIAL_BASE_URL);
-  return { baseUrl, key, variableName: 'OPENAI_API_KEY', needsKey, ...ofClass };
+  return { baseUrl, key, variableName: 'OPENAI_API_KEY', needsKey, ...traitsOf(known) };
 }
 
-const traitsOf = ({ sendsReasoning = false, protocol = 'chat_completions', dialect }: ModelClass) => ({
+function accessByClass(
+  entry: Entry,
+  known: ModelClass,
+  keyVariables: readonly string[],
+  { env }: ReadContext,
+): Access | string {
+  const baseUrl = entry.base_url ?? known.baseUrl ?? endpointIn(env, known);
+  if (baseUrl === undefined) return `it has no URL: set ${known.baseUrlVariable}, or base_url`;
+  const isOfficial = known.hosts?.test(hostOf(baseUrl)) ?? (known.baseUrl && hostOf(baseUrl) === hostOf(known.baseUrl));
+  const ofEnv = isOfficial === true ? keyVariables.map((name) => variable(env, name)).find(Boolean) : undefined;
+  const [variableName = ''] = keyVariables;
+  return {
+    baseUrl,
+    key: entry.api_key ?? ofEnv,
+    variableName,
+    needsKey: isOfficial === true && keyVariables.length > 0,
+    ...traitsOf(known),
+  };
+}
+
+/** The URL that the class's variable has, if it is an http(s) URL, as the address of the class's protocol. */
+function endpointIn(env: Environment, { baseUrlVariable, dialect }: ModelClass): string | undefined {
+  const value = baseUrlVariable === undefined ? undefined : variable(env, baseUrlVariable);
+  if (value === undefined || !URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) return undefined;
+  return dialect === 'azure' ? azureAddress(value) : value;
+}
+
+const traitsOf = ({ sendsReasoning, protocol = 'chat_completions', dialect }: ModelClass) => ({
   sendsReasoning,
   protocol,
   dialect,

@@ -8,10 +8,7 @@ export const ModelFile = z
     name: z.string().min(1).max(200).describe('Name that requests use; unique'),
     display_name: z.string().optional().describe('Name shown to users; default: name'),
     description: z.string().optional().describe('One line shown to users'),
-    use: z
-      .string()
-      .optional()
-      .describe("Client class in DeerFlow; those that speak OpenAI's protocol are served by the same client"),
+    use: z.string().optional().describe('Client class in DeerFlow: decides address, key and dialect of its provider'),
     protocol: z
       .enum(protocolNames)
       .optional()
@@ -19,7 +16,7 @@ export const ModelFile = z
     dialect: z
       .enum(dialectNames)
       .optional()
-      .describe("The provider's variant of the protocol; default: of the class of `use`, else of the host of base_url"),
+      .describe("The provider's variant of the protocol; default: of the host of base_url, else of the class of `use`"),
     model: z.string().min(1).optional().describe("The provider's name of the model; default: name"),
     api_key: z.string().min(1).optional().describe('Default: $OPENAI_API_KEY'),
     base_url: z
@@ -39,7 +36,7 @@ export const ModelFile = z
     send_reasoning: z
       .boolean()
       .optional()
-      .describe('Send the reasoning of earlier answers back as reasoning_content; default: as the class of `use` does'),
+      .describe('Send the reasoning of earlier answers back; default: as the class of `use` and the dialect do'),
     when_thinking_enabled: z
       .record(z.string(), z.unknown())
       .optional()
@@ -55,6 +52,10 @@ export const ModelFile = z
       .default([])
       .describe('Names of models that answer, in this order, while this one is down, busy, out of quota or too small'),
     default_headers: z.record(z.string(), z.string()).optional().describe('HTTP headers added to each request'),
+    default_query: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('Query parameters added to each request, such as the api-version of Azure'),
     pricing: PricingFile.optional().describe(
       'Prices of a million tokens: {currency: USD, input, cached_input, cache_write, output, reasoning}; of those left out cached_input and cache_write are input, reasoning is output, input and output are 0',
     ),

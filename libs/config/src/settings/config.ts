@@ -110,14 +110,17 @@ export interface ModelConfig {
   readonly supportsThinking: boolean;
   readonly supportsVision: boolean;
   readonly supportsReasoningEffort: boolean;
-  readonly sendReasoning: boolean;
   /** Names of models that answer when this one cannot. */
   readonly fallbacks: readonly string[];
+  /** Whether the reasoning of earlier answers is sent back; absent: as the dialect does. */
+  readonly sendReasoning?: boolean;
   /** Body fields while thinking is on, with `thinking` merged in; absent when the model has no such switch. */
   readonly whenThinkingEnabled?: Readonly<Record<string, unknown>>;
   /** Body fields while thinking is off; default: the inverse of `whenThinkingEnabled`. */
   readonly whenThinkingDisabled?: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, Secret>>;
+  /** Query parameters of each request, such as Azure's `api-version`; absent: none. */
+  readonly query?: Readonly<Record<string, string>>;
   /** Further fields of the request's body. */
   readonly body: Readonly<Record<string, unknown>>;
   /** Why the model cannot be called, for the operator; it is listed and refuses calls with this text. */

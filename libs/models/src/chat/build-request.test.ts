@@ -15,7 +15,6 @@ const base: ModelConfig = {
   supportsThinking: true,
   supportsVision: false,
   supportsReasoningEffort: false,
-  sendReasoning: false,
   fallbacks: [],
   headers: {},
   body: {},
@@ -148,7 +147,7 @@ describe('the fields of a request', () => {
       model: 'provider-m',
       stream: true,
     });
-    const official = buildRequest({ ...config, baseUrl: 'https://api.openai.com/v1' }, call());
+    const official = buildRequest({ ...config, dialect: 'openai' }, call());
     expect(official).toHaveProperty('max_completion_tokens', 9);
     expect(official).not.toHaveProperty('max_tokens');
   });

@@ -1,6 +1,10 @@
 import type { ModelConfig } from '@caribou/config';
-import { InvalidRequestError, isRecord, omitUndefined } from '@caribou/contracts';
+import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { ModelCall } from '@caribou/core';
+import { endpointOf } from '../endpoint.js';
+import type { Dialect } from './dialects/dialect.js';
+import { dialects } from './dialects/dialects.js';
+import { thinkingFields } from './thinking-fields.js';
 import { type ProviderMessage, toProvider } from './to-provider.js';
 
 /** The body of one request for a streamed answer. */
@@ -14,29 +18,35 @@ export interface ProviderRequest {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Builds the request for a call: configured fields, then those of the call, then the thinking switch, which overrides them
- * as in DeerFlow's model factory (`models/factory.py`).
+ * Builds the request for a call: fields of the dialect, configured fields, then those of the call, then the thinking switch, which
+ * overrides them as in DeerFlow's model factory (`models/factory.py`).
  *
  * @throws {InvalidRequestError} when thinking is requested of a model that has the switch but does not support it
  */
 export function buildRequest(model: ModelConfig, call: ModelCall): ProviderRequest {
+  const dialect = dialects[model.dialect];
   const merged: Fields = {
-    ...toConfiguredFields(model),
+    ...dialect.fields,
+    ...configuredFields(model, dialect),
     ...model.body,
-    ...callFields(model, call),
+    ...callFields(model, dialect, call),
     ...thinkingFields(model, call.thinkingEnabled ?? false),
   };
-  const effort = call.reasoningEffort ?? merged['reasoning_effort'];
-  const { reasoning_effort: _replaced, ...fields } = merged;
+  const { reasoning_effort: configuredEffort, ...fields } = merged;
+  const effort = call.reasoningEffort ?? configuredEffort;
   return {
-    ...fields,
-    ...(effort !== undefined && model.supportsReasoningEffort ? { reasoning_effort: effort } : {}),
+    ...withStreamOptions(fields, dialect),
+    ...(effort !== undefined && allowsEffort(model, fields) ? { reasoning_effort: effort } : {}),
     model: model.model,
-    messages: toProvider(call.system, call.messages, { sendReasoning: model.sendReasoning }),
+    messages: toProvider(call.system, call.messages, {
+      dialect,
+      endpoint: endpointOf(model),
+      sendReasoning: model.sendReasoning,
+      inlineReasoning: merged['reasoning_split'] === false,
+    }),
     ...tools(call),
-    ...(call.answerFormat === undefined ? {} : { response_format: { type: 'json_object' } }),
+    ...(call.answerFormat === undefined || !dialect.jsonMode ? {} : { response_format: { type: 'json_object' } }),
     stream: true,
-    stream_options: { include_usage: true },
   };
 }
 
@@ -74,13 +84,13 @@ const toProviderTool = memoize(({ name, description, parameters }: ModelCall['to
 
 const jsonOfTool = memoize((tool: Fields) => JSON.stringify(tool));
 
-/** OpenAI's own endpoint renamed max_tokens; others only support the old name. */
-const maxFieldOf = ({ baseUrl }: ModelConfig): string =>
-  new URL(baseUrl).hostname === 'api.openai.com' ? 'max_completion_tokens' : 'max_tokens';
+/** The configured `extra_body` chooses the name of the limit. */
+const maxFieldOf = ({ body }: ModelConfig, { maxTokensField }: Dialect): string =>
+  ['max_tokens', 'max_completion_tokens'].find((name) => typeof body[name] === 'number') ?? maxTokensField;
 
 /** Fields of the call that override the configuration. */
-function callFields(model: ModelConfig, { temperature, maxTokens }: ModelCall): Fields {
-  const field = maxFieldOf(model);
+function callFields(model: ModelConfig, dialect: Dialect, { temperature, maxTokens }: ModelCall): Fields {
+  const field = maxFieldOf(model, dialect);
   const configured = [model.maxTokens, model.body[field]].filter((value) => typeof value === 'number');
   return {
     ...(maxTokens === undefined ? {} : { [field]: Math.min(maxTokens, ...configured) }),
@@ -88,12 +98,24 @@ function callFields(model: ModelConfig, { temperature, maxTokens }: ModelCall): 
   };
 }
 
-function toConfiguredFields(model: ModelConfig): Fields {
+function configuredFields(model: ModelConfig, dialect: Dialect): Fields {
   const { maxTokens, temperature } = model;
   return {
-    ...(maxTokens === undefined ? {} : { [maxFieldOf(model)]: maxTokens }),
+    ...(maxTokens === undefined ? {} : { [maxFieldOf(model, dialect)]: maxTokens }),
     ...omitUndefined({ temperature }),
   };
+}
+
+/** The configured `extra_body` may have other `stream_options`; null leaves them out. */
+function withStreamOptions({ stream_options: configured, ...fields }: Fields, dialect: Dialect): Fields {
+  if (configured === null || (configured === undefined && !dialect.streamOptions)) return fields;
+  return { ...fields, stream_options: configured ?? { include_usage: true } };
+}
+
+/** Gemini refuses `reasoning_effort` next to a `thinking_config`. */
+function allowsEffort({ supportsReasoningEffort }: ModelConfig, { extra_body: extra }: Fields): boolean {
+  const google = isRecord(extra) ? extra['google'] : undefined;
+  return supportsReasoningEffort && !(isRecord(google) && 'thinking_config' in google);
 }
 
 function tools({ tools: offered, toolChoice }: ModelCall): Fields {
@@ -102,36 +124,4 @@ function tools({ tools: offered, toolChoice }: ModelCall): Fields {
     tools: offered.map(toProviderTool),
     ...omitUndefined({ tool_choice: toolChoice }),
   };
-}
-
-function thinkingFields(model: ModelConfig, enabled: boolean): Fields {
-  const block = model.whenThinkingEnabled;
-  if (!enabled && model.whenThinkingDisabled !== undefined) return flattenExtras(model.whenThinkingDisabled);
-  if (block === undefined) return {};
-  if (!enabled) return disableThinking(block);
-  if (model.supportsThinking) return flattenExtras(block);
-  throw new InvalidRequestError(
-    `model "${model.name}" does not support thinking: set supports_thinking in its configuration`,
-  );
-}
-
-/** Moves the contents of `extra_body` and `model_kwargs` to the top of the body, as LangChain's client class does. */
-function flattenExtras({ extra_body: extra, model_kwargs: further, ...fields }: Fields): Fields {
-  return { ...fields, ...(isRecord(further) ? further : {}), ...(isRecord(extra) ? extra : {}) };
-}
-
-/** Returns the fields that switch thinking off, in the same form in which the block switches it on. */
-function disableThinking(block: Fields): Fields {
-  const extra = isRecord(block['extra_body']) ? block['extra_body'] : {};
-  const off = { thinking: { type: 'disabled' } };
-  if (isRecord(extra['thinking']) && 'type' in extra['thinking']) return { ...off, reasoning_effort: 'minimal' };
-  if (isRecord(block['thinking']) && 'type' in block['thinking']) return off;
-  if (typeof extra['enable_thinking'] === 'boolean') return { enable_thinking: false };
-  const template = extra['chat_template_kwargs'];
-  if (!isRecord(template)) return {};
-  const switches = Object.entries(template).map(([name, value]) => [
-    name,
-    /^(enable_)?thinking$/.test(name) ? false : value,
-  ]);
-  return { chat_template_kwargs: Object.fromEntries(switches) as Fields };
 }

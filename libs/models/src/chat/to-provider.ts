@@ -1,5 +1,4 @@
 import {
-  type AiMessage,
   type Content,
   type HumanMessage,
   isRecord,
@@ -9,95 +8,71 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import { textIn } from '../http/narrow.js';
+import { type AnswerConversion, type AssistantMessage, toAssistant } from './assistant-message.js';
+import { callIdsFor } from './tool-call-ids.js';
 
 /** A message in the format of the chat completions endpoint. */
 export type ProviderMessage =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: string | readonly ProviderBlock[]; readonly name?: string }
-  | {
-      readonly role: 'assistant';
-      readonly content: string | null;
-      readonly tool_calls?: readonly ProviderToolCall[];
-      readonly reasoning_content?: string;
-    }
+  | AssistantMessage
   | { readonly role: 'tool'; readonly tool_call_id: string; readonly content: string };
 
 type ProviderBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image_url'; readonly image_url: { readonly url: string; readonly detail?: string } };
 
-interface ProviderToolCall {
-  readonly id: string;
-  readonly type: 'function';
-  readonly function: { readonly name: string; readonly arguments: string };
-}
+/** Stands between results of tools and a user message, where the provider does not let one follow the other. */
+const BRIDGE: AssistantMessage = { role: 'assistant', content: 'OK.' };
 
 /**
  * Converts a conversation for the endpoint: one system message first (many servers refuse later ones), text and images of
- * users, calls and results of tools. Internal `additional_kwargs` are never sent, and the reasoning of earlier answers
- * only to models that require it.
+ * users, calls and results of tools, under ids and in an order that the dialect allows.
  */
 export function toProvider(
   system: string,
   messages: readonly Message[],
-  options: { readonly sendReasoning: boolean },
+  options: Omit<AnswerConversion, 'toCallId'>,
 ): ProviderMessage[] {
+  const conversion = { ...options, toCallId: callIdsFor(messages, options.dialect.callIds) };
   const systems = [system, ...messages.filter(({ type }) => type === 'system').map(({ content }) => textOf(content))];
   const first = systems.filter((text) => text !== '').join('\n\n');
+  const converted = messages.flatMap((message) => toOne(message, conversion) ?? []);
   return [
     ...(first === '' ? [] : [{ role: 'system' as const, content: first }]),
-    ...messages.flatMap((message) => toOne(message, options)),
+    ...(options.dialect.userAfterTool ? converted : converted.flatMap(withBridge)),
   ];
 }
 
-function toOne(message: Message, options: { readonly sendReasoning: boolean }): ProviderMessage[] {
+function toOne(message: Message, conversion: AnswerConversion): ProviderMessage | undefined {
   switch (message.type) {
     case 'system':
-      return [];
+      return undefined;
     case 'human':
-      return [fromHuman(message)];
+      return fromHuman(message, conversion);
     case 'ai':
-      return [fromAi(message, options.sendReasoning)];
+      return toAssistant(message, conversion);
     case 'tool':
-      return [fromTool(message)];
+      return fromTool(message, conversion);
   }
 }
 
 /** The name marks reminders of middlewares for the model; OpenAI refuses other characters in names. */
-const fromHuman = ({ content, name }: HumanMessage): ProviderMessage => ({
+const fromHuman = ({ content, name }: HumanMessage, { dialect }: AnswerConversion): ProviderMessage => ({
   role: 'user',
   content: blocksOf(content),
-  ...(typeof name === 'string' && /^[\w-]{1,64}$/.test(name) ? { name } : {}),
+  ...(dialect.userNames && typeof name === 'string' && /^[\w-]{1,64}$/.test(name) ? { name } : {}),
 });
 
-const fromTool = ({ tool_call_id, content }: ToolMessage): ProviderMessage => ({
+const fromTool = ({ tool_call_id, content }: ToolMessage, { toCallId }: AnswerConversion): ProviderMessage => ({
   role: 'tool',
-  tool_call_id,
+  tool_call_id: toCallId(tool_call_id),
   content: textOf(content),
 });
 
-function fromAi(message: AiMessage, sendReasoning: boolean): ProviderMessage {
-  const calls = [
-    ...message.tool_calls.map(({ id, name, args }) => toolCall(id, name, JSON.stringify(args))),
-    // Invalid arguments are replaced by {}: servers whose templates parse them would refuse every request of the thread.
-    ...message.invalid_tool_calls.map(({ id, name }) => toolCall(id, name, '{}')),
-  ];
-  const text = textOf(message.content);
-  const reasoning = sendReasoning ? textIn(message.additional_kwargs['reasoning_content']) : undefined;
-  return {
-    role: 'assistant',
-    content: text === '' && calls.length > 0 ? null : text,
-    ...(calls.length > 0 ? { tool_calls: calls } : {}),
-    ...omitUndefined({ reasoning_content: reasoning }),
-  };
+function withBridge(message: ProviderMessage, index: number, all: readonly ProviderMessage[]): ProviderMessage[] {
+  return message.role === 'user' && all[index - 1]?.role === 'tool' ? [BRIDGE, message] : [message];
 }
-
-const toolCall = (id: string, name: string, json: string): ProviderToolCall => ({
-  id,
-  type: 'function',
-  function: { name, arguments: json },
-});
-
 /** Converts content to a string, or to blocks when it has images; unknown blocks are dropped. */
 function blocksOf(content: Content): string | ProviderBlock[] {
   if (typeof content === 'string') return content;

@@ -7,6 +7,7 @@ interface Slot {
   id: string | undefined;
   name: string | undefined;
   args: string;
+  extraContent?: Readonly<Record<string, unknown>>;
 }
 
 /** Limit of calls in one answer; more are an error of the model. */
@@ -20,21 +21,30 @@ const MAX_CALLS = 128;
  */
 export class ToolCallSlots {
   readonly #byPosition = new Map<number, Slot>();
-  #count = 0;
+  readonly #slots: Slot[] = [];
   #lastPosition = 0;
+
+  /** `extra_content` of the calls, by index, such as Gemini's signatures; undefined when there is none. */
+  get extras(): Readonly<Record<number, unknown>> | undefined {
+    const found = this.#slots.flatMap(({ index, extraContent }) =>
+      extraContent === undefined ? [] : [[index, { extra_content: extraContent }] as const],
+    );
+    return found.length === 0 ? undefined : Object.fromEntries(found);
+  }
 
   /** Converts the chunks of one `delta.tool_calls`; returns undefined when there are too many calls. */
   read(pieces: readonly unknown[]): ToolCallChunk[] | undefined {
     const chunks = pieces.flatMap((piece, at) =>
-      isRecord(piece) ? [this.#readOne(piece, pieces.length > 1 ? at : undefined)] : [],
+      isRecord(piece) ? this.#readOne(piece, pieces.length > 1 ? at : undefined) : [],
     );
-    return this.#count > MAX_CALLS ? undefined : chunks;
+    return this.#slots.length > MAX_CALLS ? undefined : chunks;
   }
 
-  #readOne(piece: Readonly<Record<string, unknown>>, at: number | undefined): ToolCallChunk {
-    const called = isRecord(piece['function']) ? piece['function'] : {};
+  #readOne(piece: Readonly<Record<string, unknown>>, at: number | undefined): ToolCallChunk[] {
+    if (!isRecord(piece['function'])) return this.#readExtras(piece, at);
+    const called = piece['function'];
     const [id, name, args] = [textIn(piece['id']), textIn(called['name']), argumentsOf(called['arguments'])];
-    const position = typeof piece['index'] === 'number' ? piece['index'] : (at ?? this.#lastPosition);
+    const position = this.#positionOf(piece, at);
     this.#lastPosition = position;
     const open = this.#byPosition.get(position);
     const slot = open !== undefined && !begins(open, { id, name, args }) ? open : this.#begin(position);
@@ -45,12 +55,24 @@ export class ToolCallSlots {
     slot.name ??= name;
     slot.id ??= id;
     slot.args += args;
-    return { ...firstSeen, args, index: slot.index, type: 'tool_call_chunk' };
+    addExtraContent(slot, piece);
+    return [{ ...firstSeen, args, index: slot.index, type: 'tool_call_chunk' }];
+  }
+
+  /** A piece without a function adds to the call at its position; alone it is no call. */
+  #readExtras(piece: Readonly<Record<string, unknown>>, at: number | undefined): ToolCallChunk[] {
+    const open = this.#byPosition.get(this.#positionOf(piece, at));
+    if (open !== undefined) addExtraContent(open, piece);
+    return [];
+  }
+
+  #positionOf(piece: Readonly<Record<string, unknown>>, at: number | undefined): number {
+    return typeof piece['index'] === 'number' ? piece['index'] : (at ?? this.#lastPosition);
   }
 
   #begin(position: number): Slot {
-    const slot: Slot = { index: this.#count, id: undefined, name: undefined, args: '' };
-    this.#count += 1;
+    const slot: Slot = { index: this.#slots.length, id: undefined, name: undefined, args: '' };
+    this.#slots.push(slot);
     this.#byPosition.set(position, slot);
     return slot;
   }
@@ -61,6 +83,10 @@ function begins(open: Slot, piece: { id: string | undefined; name: string | unde
   if (piece.name !== open.name) return true;
   if (piece.id !== undefined && open.id !== undefined && piece.id !== open.id) return true;
   return piece.args !== '' && open.args.trimEnd().endsWith('}') && parseJson(open.args) !== undefined;
+}
+
+function addExtraContent(slot: Slot, { extra_content: extra }: Readonly<Record<string, unknown>>): void {
+  if (isRecord(extra)) slot.extraContent = { ...slot.extraContent, ...extra };
 }
 
 /** Some servers send the arguments as an object. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ClocksConfig, ModelConfig } from '@caribou/config';
 import { type ModelError, omitUndefined } from '@caribou/contracts';
 import type { Logger, ModelCall, ModelPort } from '@caribou/core';
+import { endpointOf } from '../endpoint.js';
 import type { AnswerReader } from './answer-reader.js';
 import { AnswerStream } from './answer-stream.js';
 import { ConnectTimeout, createTransport, Refusal, type Transport } from './http-transport.js';
@@ -49,7 +50,7 @@ export function createHttpModel(config: ModelConfig, { clocks, logger }: ModelOp
   const textOf = providerTextOf(config);
   return {
     name: config.name,
-    endpoint: { provider: providerOf(config.baseUrl), model: config.model },
+    endpoint: endpointOf(config),
     dialect: config.dialect,
     supportsVision: config.supportsVision,
     supportsThinking: config.supportsThinking,
@@ -76,12 +77,6 @@ export function createHttpModel(config: ModelConfig, { clocks, logger }: ModelOp
       },
     }),
   };
-}
-
-/** Identifies the provider by host and path, ignoring a password in the URL and trailing slashes. */
-function providerOf(baseUrl: string): string {
-  const { host, pathname } = new URL(baseUrl);
-  return `${host}${pathname.replace(/\/+$/, '')}`;
 }
 
 interface Sending {

@@ -1,4 +1,5 @@
 import type { ModelConfig } from '@caribou/config';
+import { omitUndefined } from '@caribou/contracts';
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import type { ModelClocks, ModelProtocol } from './http-model.js';
 import { ConnectTimeout, type Transport } from './http-transport.js';
@@ -31,13 +32,24 @@ function createClient(config: ModelConfig, transport: Transport, clocks: ModelCl
     project: null,
     webhookSecret: null,
     baseURL: config.baseUrl,
-    defaultHeaders: { ...(config.apiKey === undefined ? { Authorization: null } : {}), ...Object.fromEntries(headers) },
+    defaultHeaders: { ...keyHeaders(config), ...Object.fromEntries(headers) },
+    ...omitUndefined({ defaultQuery: config.query }),
     fetch: transport.fetch,
     maxRetries: 0,
     // The transport's timeouts must fire first, because the SDK's timeout loses the reason.
     timeout: clocks.modelConnectMs + clocks.modelFirstByteMs + 1_000,
     logLevel: 'off',
   });
+}
+
+/**
+ * Headers in place of `Authorization: Bearer <key>`: none without a key, and `api-key` at Azure, whose bearer tokens are Entra ID's
+ * ("Authentication", learn.microsoft.com/azure/ai-foundry/openai/reference, November 2026). Those are JSON web tokens.
+ */
+function keyHeaders({ apiKey, dialect }: ModelConfig): Readonly<Record<string, string | null>> {
+  if (apiKey === undefined) return { Authorization: null };
+  if (dialect !== 'azure' || apiKey.reveal().startsWith('eyJ')) return {};
+  return { Authorization: null, 'api-key': apiKey.reveal() };
 }
 
 /** Finds the cause of an error of the SDK, which wraps errors of `fetch` and drops the cause of those like "timed out". */

@@ -68,7 +68,6 @@ export function modelAt(
     supportsThinking: false,
     supportsVision: false,
     supportsReasoningEffort: false,
-    sendReasoning: false,
     fallbacks: [],
     headers: {},
     body: {},
