@@ -1,7 +1,7 @@
 import type { ModelConfig } from '@caribou/config';
 import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { ModelCall } from '@caribou/core';
-import { endpointOf } from '../endpoint.js';
+import { endpointOf } from '../http/endpoint.js';
 import type { Dialect } from './dialects/dialect.js';
 import { dialects } from './dialects/dialects.js';
 import { thinkingFields } from './thinking-fields.js';

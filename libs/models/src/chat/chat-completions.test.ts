@@ -112,3 +112,20 @@ describe('a streamed answer', () => {
     ]);
   });
 });
+
+describe('a request to Azure', () => {
+  test.each([
+    ['a key', KEY, { 'api-key': KEY, authorization: undefined }],
+    ['a token of Entra ID', 'eyJhbGciOi.x.y', { 'api-key': undefined, authorization: 'Bearer eyJhbGciOi.x.y' }],
+  ])('has %s in the header for it, and the configured query', async (_, key, headers) => {
+    const seen: unknown[] = [];
+    const url = await serve((response, request) => {
+      const { authorization, 'api-key': apiKey } = request.headers;
+      seen.push({ path: request.url, headers: { 'api-key': apiKey, authorization } });
+      sendAnswer(response);
+    });
+    const azure = { dialect: 'azure' as const, apiKey: new Secret(key), query: { 'api-version': 'preview' } };
+    await read(modelAt(url, {}, azure).stream(call, { signal: never }));
+    expect(seen).toEqual([{ path: '/v1/chat/completions?api-version=preview', headers }]);
+  });
+});

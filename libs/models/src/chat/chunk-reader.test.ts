@@ -113,7 +113,9 @@ describe('the last delta', () => {
 
   test('has usage that Kimi reports in the choice', () => {
     const reader = newReader();
-    reader.read(chunk({}, { finish_reason: 'stop', usage: { prompt_tokens: 3, completion_tokens: 2, cached_tokens: 1 } }));
+    reader.read(
+      chunk({}, { finish_reason: 'stop', usage: { prompt_tokens: 3, completion_tokens: 2, cached_tokens: 1 } }),
+    );
     expect(reader.last()).toMatchObject({ usage: { input_tokens: 3, input_token_details: { cache_read: 1 } } });
   });
 });

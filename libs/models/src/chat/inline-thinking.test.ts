@@ -33,7 +33,7 @@ describe(InlineThinking, () => {
         expect(splitAll(pieces)).toEqual({ reasoning, content });
       }),
     );
-    expect(splitAll([...text])).toEqual({ reasoning, content });
+    expect(splitAll(Array.from(text))).toEqual({ reasoning, content });
   });
 
   test('gives reasoning as it comes and is over once the text has begun', () => {

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { isRecord, omitUndefined } from '@caribou/contracts';
+import { omitUndefined } from '@caribou/contracts';
 import type { ModelDelta } from '@caribou/core';
 import type { EventSourceMessage } from 'eventsource-parser';
 import { DeltaQueue } from './delta-queue.js';
 import { EventDecoder } from './event-decoder.js';
 import type { AnswerReader, ParsedChunk } from './answer-reader.js';
-import { failure, type FailureReason, refusalFailure } from './provider-error.js';
+import { failure, type FailureReason, streamFailure } from './provider-error.js';
 import { parseJson, type ProviderText } from './provider-text.js';
 
 export interface AnswerOptions {
@@ -129,7 +129,7 @@ export class AnswerStream {
   #take(reading: ParsedChunk): void {
     if (reading.kind === 'delta') this.#pass(reading.delta);
     else if (reading.kind === 'malformed') this.#failAs('malformed');
-    else if (reading.kind === 'error') this.#fail(this.#streamError(reading.error));
+    else if (reading.kind === 'error') this.#fail(streamFailure(reading.error, this.#options));
   }
 
   #pass(delta: ModelDelta): void {
@@ -153,22 +153,6 @@ export class AnswerStream {
     if (this.#extrasChars <= extrasChars) return true;
     this.#failAs('too_large', `limit ${extrasChars} characters of provider extras`);
     return false;
-  }
-
-  /** An error object where a chunk should be; some servers put the HTTP status into its code. */
-  #streamError(error: unknown): Error {
-    const code = isRecord(error) ? Number(error['status'] ?? error['code']) : Number.NaN;
-    const status = Number.isInteger(code) && code >= 400 && code <= 599 ? code : 0;
-    return refusalFailure(
-      {
-        model: this.#options.model,
-        textOf: this.#options.textOf,
-        status,
-        headers: {},
-        body: JSON.stringify({ error }),
-      },
-      Date.now(),
-    );
   }
 
   /** The first chunk starts the timeout between chunks, which each further chunk resets. */

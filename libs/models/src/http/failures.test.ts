@@ -163,3 +163,23 @@ describe('a failed answer', () => {
     expect([error.details['reason'], error.retryable]).toEqual(['not_configured', false]);
   });
 });
+
+describe('an error that a provider reports with HTTP 200', () => {
+  const json = (body: unknown) =>
+    serve((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body)));
+  const events = (...chunks: unknown[]) =>
+    serve((response) => void response.writeHead(200, STREAM_HEADERS).end(chunks.map(event).join('')));
+
+  test.each([
+    [() => json({ error: { message: 'no such key', code: 401 } }), 'auth', false],
+    [() => json({ base_resp: { status_code: 1008, status_msg: 'insufficient balance' } }), 'quota', false],
+    [() => json({ choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }] }), 'malformed', true],
+    [() => events({ base_resp: { status_code: 1002, status_msg: 'rate limit' } }), 'rate_limited', true],
+    [() => events({ object: 'error', message: 'boom', code: 500 }), 'server', true],
+    [() => events({ choices: [{ delta: {}, finish_reason: 'error' }] }), 'server', true],
+    [() => events({ choices: [{ delta: {}, finish_reason: 'insufficient_system_resource' }] }), 'server', true],
+  ])('%# is reported by its meaning', async (start, reason, retryable) => {
+    const error = await failureOf(modelAt(await start()).stream(call, { signal: never }));
+    expect([error.details['reason'], error.retryable]).toEqual([reason, retryable]);
+  });
+});

@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import type { ClocksConfig, ModelConfig } from '@caribou/config';
 import { type ModelError, omitUndefined } from '@caribou/contracts';
 import type { Logger, ModelCall, ModelPort } from '@caribou/core';
-import { endpointOf } from '../endpoint.js';
+import { endpointOf } from './endpoint.js';
 import type { AnswerReader } from './answer-reader.js';
 import { AnswerStream } from './answer-stream.js';
 import { ConnectTimeout, createTransport, Refusal, type Transport } from './http-transport.js';
-import { failure, refusalFailure } from './provider-error.js';
-import { type ProviderText, providerTextOf } from './provider-text.js';
+import { failure, refusalFailure, streamFailure } from './provider-error.js';
+import { parseJson, type ProviderText, providerTextOf } from './provider-text.js';
 
 export type ModelClocks = Pick<ClocksConfig, 'modelConnectMs' | 'modelFirstByteMs' | 'modelChunkMs'>;
 
@@ -89,26 +89,34 @@ interface Sending {
 }
 
 /** @throws {ModelError} when there is no 2xx answer with an event stream */
-async function send({ body, protocol, transport, model, textOf, signal }: Sending): Promise<IncomingMessage> {
+async function send(sending: Sending): Promise<IncomingMessage> {
+  const { body, protocol, transport, model, signal } = sending;
   const response = await protocol.post(body, signal).catch((error: unknown) => {
-    throw requestFailure(error, model, textOf);
+    throw requestFailure(error, sending);
   });
   const message = transport.bodyOf(response);
   if (message === undefined) throw failure('malformed', { model });
-  if (message.headers['content-type']?.startsWith('application/json') === true) {
-    message.destroy();
-    throw failure('malformed', { model, note: 'no event stream' });
-  }
   return message;
 }
 
-function requestFailure(error: unknown, model: string, textOf: ProviderText): ModelError {
+function requestFailure(error: unknown, { protocol, model, textOf }: Sending): ModelError {
   if (error instanceof Refusal) {
     const { status, headers, body } = error;
+    if (status >= 200 && status <= 299) return jsonFailure(body, { protocol, model, textOf });
     return refusalFailure({ model, textOf, status, headers, body }, Date.now());
   }
   if (error instanceof ConnectTimeout) {
     return failure('connect_timeout', { model, ...(error.message === '' ? {} : { note: error.message }) });
   }
   return failure('connection', { model, cause: error });
+}
+
+/** JSON in place of a stream: an error that the provider reports with status 200, else a whole answer, which was not asked for. */
+function jsonFailure(
+  body: string,
+  { protocol, model, textOf }: Pick<Sending, 'protocol' | 'model' | 'textOf'>,
+): ModelError {
+  const read = protocol.newReader().read(parseJson(body));
+  if (read.kind === 'error') return streamFailure(read.error, { model, textOf });
+  return failure('malformed', { model, note: 'no event stream' });
 }

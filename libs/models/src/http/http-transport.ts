@@ -17,7 +17,10 @@ export interface Transport {
 /** The connection was not established in time. */
 export class ConnectTimeout extends Error {}
 
-/** The endpoint answered with a status other than 2xx. The body may contain the key and must be redacted before use. */
+/**
+ * The endpoint answered with a status other than 2xx, or with JSON in place of a stream. The body may contain the key and must be redacted
+ * before use.
+ */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -64,13 +67,18 @@ export function createTransport({ connectMs }: { readonly connectMs: number }): 
       const url = new URL(input instanceof Request ? input.url : input);
       const message = await exchange(() => sendRequest(url, init), connectMs);
       const status = message.statusCode ?? 0;
-      if (status < 200 || status > 299) throw new Refusal(status, message.headers, await readErrorBody(message));
+      if (status < 200 || status > 299 || isJson(message)) {
+        throw new Refusal(status, message.headers, await readErrorBody(message));
+      }
       const response = new Response(null, { status: 200 });
       bodies.set(response, message);
       return response;
     },
   };
 }
+
+const isJson = ({ headers }: IncomingMessage): boolean =>
+  headers['content-type']?.startsWith('application/json') === true;
 
 /** Bodies are bytes or text; the SDK is given no others. */
 const bytesOf = (body: RequestInit['body']): Uint8Array =>

@@ -108,6 +108,13 @@ export function refusalFailure({ model, status, headers, body, textOf }: Refused
   });
 }
 
+/** Creates the error for an error object where a piece of the answer should be; some servers put the HTTP status into its code. */
+export function streamFailure(error: unknown, { model, textOf }: Pick<Refused, 'model' | 'textOf'>): ModelError {
+  const code = isRecord(error) ? Number(error['status'] ?? error['code']) : Number.NaN;
+  const status = Number.isInteger(code) && code >= 400 && code <= 599 ? code : 0;
+  return refusalFailure({ model, textOf, status, headers: {}, body: JSON.stringify({ error }) }, Date.now());
+}
+
 // Texts, English and Chinese, by which providers distinguish errors with the same status.
 const burst = /burst|rate increased too quickly|增速过快/i;
 const quota =

@@ -4,7 +4,7 @@ import type { AnswerExtras, ModelDelta } from '@caribou/core';
 import { buildRequest } from '../chat/build-request.js';
 import { ChunkReader } from '../chat/chunk-reader.js';
 import { dialects } from '../chat/dialects/dialects.js';
-import { endpointOf } from '../endpoint.js';
+import { endpointOf } from '../http/endpoint.js';
 
 export type DialectName = ModelConfig['dialect'];
 
