@@ -114,7 +114,8 @@ function reasoningOf(
   { dialect, sendReasoning = dialect.sendsReasoning }: AnswerConversion,
 ): Json {
   if (!sendReasoning) return {};
-  const missing = hasCalls ? dialect.missingReasoning : undefined;
+  const isRequired = hasCalls || dialect.requiresReasoningOf === 'all';
+  const missing = isRequired ? dialect.missingReasoning : undefined;
   return omitUndefined({ [dialect.reasoningField]: textIn(kwargs['reasoning_content']) ?? missing });
 }
 

@@ -77,6 +77,14 @@ describe('an answer that fails within the stream', () => {
       { message: 'the answer ended with the finish reason error (MALFORMED_FUNCTION_CALL)', code: 'server_error' },
     ],
     [
+      'a call that Gemini could not parse',
+      chunk({}, { finish_reason: 'function_call_filter: MALFORMED_FUNCTION_CALL' }),
+      {
+        message: 'the answer ended with the finish reason function_call_filter: MALFORMED_FUNCTION_CALL',
+        code: 'server_error',
+      },
+    ],
+    [
       'a lack of capacity at DeepSeek',
       chunk({}, { finish_reason: 'insufficient_system_resource' }),
       { message: 'the answer ended with the finish reason insufficient_system_resource', code: 'server_error' },
@@ -95,6 +103,8 @@ describe('an answer that fails within the stream', () => {
     });
     reader.read(chunk({}, { finish_reason: 'eos_token' }));
     expect(reader.last()).toMatchObject({ finishReason: 'eos_token' });
+    reader.read(chunk({}, { finish_reason: 'content_filter: SAFETY' }));
+    expect(reader.last()).toMatchObject({ finishReason: 'content_filter' });
   });
 });
 

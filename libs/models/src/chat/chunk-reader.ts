@@ -6,7 +6,7 @@ import { readChunks, ThinkingChunks } from './content-chunks.js';
 import type { Dialect } from './dialects/dialect.js';
 import { InlineThinking, type SplitPiece } from './inline-thinking.js';
 import { ReasoningDetails } from './reasoning-details.js';
-import { failureIn, failureOfEnd } from './stream-failure.js';
+import { failureIn, failureOfEnd, kindOfEnd } from './stream-failure.js';
 import { ToolCallSlots } from './tool-call-slots.js';
 import { usageOf } from './usage.js';
 
@@ -71,7 +71,7 @@ export class ChunkReader implements AnswerReader {
 
   /** Kimi reports usage in the last choice. */
   #finish(reason: string, choice: Json, chunk: Json): void {
-    this.#finishReason = reason;
+    this.#finishReason = kindOfEnd(reason);
     this.#metadata = metadataOf(chunk);
     if (isRecord(choice['usage'])) this.#usage = usageOf(choice['usage']) ?? this.#usage;
   }

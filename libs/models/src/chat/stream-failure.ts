@@ -19,8 +19,14 @@ const statusOfMinimax: Readonly<Record<number, number>> = {
   2056: 429,
 };
 
-/** Finish reasons that mean that the provider failed: OpenRouter's `error`, and DeepSeek's when it has no capacity. */
-const failedEnds: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource']);
+/**
+ * Finish reasons that mean that the provider failed: OpenRouter's `error`, DeepSeek's when it has no capacity, and Gemini's for calls
+ * that it could not parse.
+ */
+const failedEnds: ReadonlySet<string> = new Set(['error', 'function_call_filter', 'insufficient_system_resource']);
+
+/** The finish reason without the detail that Gemini adds to it, as in `content_filter: SAFETY`. */
+export const kindOfEnd = (reason: string): string => /^[a-z_]+(?=: )/.exec(reason)?.[0] ?? reason;
 
 /**
  * The error that an event reports in place of a piece of the answer; undefined when it reports none. Forms: `error`, `object: error`
@@ -41,7 +47,7 @@ export function failureIn(event: Json): unknown {
 
 /** The error of an answer whose finish reason says that the provider failed; undefined for other reasons. */
 export function failureOfEnd(reason: string, choice: Json): unknown {
-  if (!failedEnds.has(reason)) return undefined;
+  if (!failedEnds.has(kindOfEnd(reason))) return undefined;
   if (isRecord(choice['error'])) return choice['error'];
   const native = choice['native_finish_reason'];
   const detail = typeof native === 'string' ? ` (${native})` : '';

@@ -38,6 +38,25 @@ describe('a failed answer', () => {
     [429, { error: { message: '账户余额不足' } }, 'quota', false],
     [429, { code: 'limit_burst_rate' }, 'burst', true],
     [429, {}, 'rate_limited', true],
+    [
+      429,
+      [{ error: { message: 'You exceeded your current quota', status: 'RESOURCE_EXHAUSTED' } }],
+      'rate_limited',
+      true,
+    ],
+    [
+      429,
+      [{ error: { message: 'prepayment credits are depleted, see billing', status: 'RESOURCE_EXHAUSTED' } }],
+      'quota',
+      false,
+    ],
+    [400, [{ error: { message: 'API key not valid' } }], 'auth', false],
+    [400, [{ error: { message: 'The input token count (9) exceeds the maximum' } }], 'context_length', false],
+    [400, { error: { message: 'Your request exceeded model token limit: 8' } }, 'context_length', false],
+    [400, { error: { message: 'Model Not Exist' } }, 'not_found', false],
+    [400, { object: 'error', message: 'Invalid model: x' }, 'not_found', false],
+    [403, { error: { message: 'Out of call volume quota' } }, 'quota', false],
+    [403, { error: { message: 'requires moderation and your input was flagged' } }, 'bad_request', false],
     [500, { error: { message: 'billing service down' } }, 'server', true],
     [503, {}, 'server', true],
     [307, {}, 'bad_request', false],
@@ -162,6 +181,13 @@ describe('a failed answer', () => {
     expect(error.message).toContain('set OPENAI_API_KEY');
     expect([error.details['reason'], error.retryable]).toEqual(['not_configured', false]);
   });
+});
+
+test("Google's RetryInfo says when to try again", async () => {
+  const body = [{ error: { status: 'RESOURCE_EXHAUSTED', details: [{ '@type': 'RetryInfo', retryDelay: '2.5s' }] } }];
+  const url = await serve((response) => void response.writeHead(429, {}).end(JSON.stringify(body)));
+  const error = await failureOf(modelAt(url).stream(call, { signal: never }));
+  expect(error.details).toMatchObject({ reason: 'rate_limited', retryAfterMs: 2_500 });
 });
 
 describe('an error that a provider reports with HTTP 200', () => {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isRecord, ModelError, omitUndefined } from '@caribou/contracts';
-import { parseJson, type ProviderText } from './provider-text.js';
+import { objectIn, type ProviderText } from './provider-text.js';
 
 /** Why a model call failed; `details.reason` of every ModelError of this adapter. */
 export type FailureReason =
@@ -99,7 +99,7 @@ interface Refused {
 /** Creates the error for an HTTP error status or an error object inside a stream. */
 export function refusalFailure({ model, status, headers, body, textOf }: Refused, nowMs: number): ModelError {
   const code = codeOf(body);
-  const retryAfterMs = retryAfter(headers, nowMs);
+  const retryAfterMs = retryAfter(headers, nowMs) ?? retryDelay(body);
   const text = textOf(body);
   return failure(reasonOf(status, body), {
     model,
@@ -118,12 +118,19 @@ export function streamFailure(error: unknown, { model, textOf }: Pick<Refused, '
 // Texts, English and Chinese, by which providers distinguish errors with the same status.
 const burst = /burst|rate increased too quickly|增速过快/i;
 const quota =
-  /insufficient[_ ](quota|balance|credit|fund)|exceeded your current quota|quota[_ ]exceeded|billing|arrearage|payment required|out of credits?|余额不足|欠费|额度(已|不足|用)/i;
+  /insufficient[_ ](quota|balance|credit|fund)|exceeded your current quota|quota[_ ]exceeded|billing|arrearage|payment required|out of (credits?|call volume quota)|余额不足|欠费|额度(已|不足|用)/i;
 const auth =
-  /invalid[_ ]?api[_ ]?key|incorrect api key|unauthori[sz]ed|authentication|permission[_ ]denied|无效的?密钥|鉴权|认证失败|未授权|无权/i;
+  /invalid[_ ]?api[_ ]?key|api[_ ]key[_ ](not[_ ]valid|invalid)|incorrect api key|unauthori[sz]ed|authentication|permission[_ ]denied|无效的?密钥|鉴权|认证失败|未授权|无权/i;
 const contextLength =
-  /context[_ ]length|context window|maximum context|too many (input )?tokens|prompt is too long|超过.{0,12}(上下文|长度)/i;
-const overloaded = /overloaded|server_error|internal_error|unavailable|timed? ?out|rate_limit/i;
+  /context[_ ]length|context window|maximum context|too many (input )?tokens|prompt is too long|model token limit|input token count .{0,40}exceeds|超过.{0,12}(上下文|长度)/i;
+const overloaded = /overloaded|server_error|internal_error|api_error|unavailable|timed? ?out|rate_limit/i;
+
+const unknownModel = /model[_ ]not[_ ](exist|found)|(invalid|unknown) model|not a valid model/i;
+/** Text by which providers refuse a request with 403 whose key is right. */
+const moderated = /moderation|guardrail|content (management )?policy/i;
+/** Gemini's 429 for limits per minute has the text of a used-up quota; those per day and of credit differ in this. */
+const limitedByGemini = /RESOURCE_EXHAUSTED/;
+const usedUpAtGemini = /PerDay|depleted/i;
 
 const statusReasons: Readonly<Record<number, FailureReason>> = {
   401: 'auth',
@@ -138,11 +145,17 @@ const statusReasons: Readonly<Record<number, FailureReason>> = {
 
 function reasonOf(status: number, body: string): FailureReason {
   if (status >= 500) return 'server';
-  if (quota.test(body)) return 'quota';
+  if (isUsedUp(body)) return 'quota';
   if (status === 429 || status === 0) return limitReason(status, body);
-  const known = statusReasons[status];
-  if (known !== undefined) return known;
+  const known = status === 403 && moderated.test(body) ? 'bad_request' : statusReasons[status];
+  return known ?? refusedReason(body);
+}
+
+const isUsedUp = (body: string): boolean => (limitedByGemini.test(body) ? usedUpAtGemini.test(body) : quota.test(body));
+
+function refusedReason(body: string): FailureReason {
   if (contextLength.test(body)) return 'context_length';
+  if (unknownModel.test(body)) return 'not_found';
   return auth.test(body) ? 'auth' : 'bad_request';
 }
 
@@ -156,8 +169,8 @@ function limitReason(status: number, body: string): FailureReason {
 
 /** Returns `code`, else `type`, of the body's error if it looks like an identifier and not like an API key. */
 function codeOf(body: string): string | undefined {
-  const parsed = parseJson(body);
-  if (!isRecord(parsed)) return undefined;
+  const parsed = objectIn(body);
+  if (parsed === undefined) return undefined;
   const error = isRecord(parsed['error']) ? parsed['error'] : parsed;
   return [error['code'], error['type']]
     .map((value) => (typeof value === 'number' ? String(value) : value))
@@ -168,6 +181,12 @@ function codeOf(body: string): string | undefined {
 }
 
 const MAX_RETRY_AFTER_MS = 86_400_000;
+
+/** Parses the `retryDelay` of Google's RetryInfo, seconds such as `2s` or `0.5s`; returns milliseconds. */
+function retryDelay(body: string): number | undefined {
+  const [, seconds] = /"retryDelay":\s*"(\d+(?:\.\d+)?)s"/.exec(body) ?? [];
+  return seconds === undefined ? undefined : Math.min(Math.round(Number(seconds) * 1_000), MAX_RETRY_AFTER_MS);
+}
 
 /** Parses `Retry-After-Ms`, else `Retry-After` in seconds or as a date (RFC 9110 §10.2.3); returns milliseconds. */
 function retryAfter(headers: IncomingHttpHeaders, nowMs: number): number | undefined {

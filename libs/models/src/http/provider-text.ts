@@ -36,11 +36,18 @@ export function providerTextOf({ apiKey, headers, baseUrl }: SecretsOf): Provide
 type SecretsOf = Pick<ModelConfig, 'apiKey' | 'headers' | 'baseUrl'>;
 
 function messageOf(body: string): string {
-  const parsed = parseJson(body);
-  if (!isRecord(parsed)) return body;
+  const parsed = objectIn(body);
+  if (parsed === undefined) return body;
   const error = isRecord(parsed['error']) ? parsed['error'] : parsed;
   const found = [error['message'], parsed['error'], parsed['detail']].find((value) => typeof value === 'string');
   return typeof found === 'string' ? found : body;
+}
+
+/** The object of a JSON text; Gemini sends it in a list. */
+export function objectIn(body: string): Readonly<Record<string, unknown>> | undefined {
+  const parsed = parseJson(body);
+  const found: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
+  return isRecord(found) ? found : undefined;
 }
 
 function cut(text: string): string {

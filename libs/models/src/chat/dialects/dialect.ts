@@ -20,8 +20,10 @@ export interface Dialect {
   readonly reasoningField: 'reasoning_content' | 'reasoning';
   /** Whether the text of earlier reasoning is sent back; `send_reasoning` of the configuration overrides it. */
   readonly sendsReasoning: boolean;
-  /** Reasoning of answers with calls that have none, where the provider requires the field; undefined where it does not. */
+  /** Reasoning of answers that have none, where the provider requires the field; undefined where it does not. */
   readonly missingReasoning: string | undefined;
+  /** Whether `missingReasoning` is for answers with calls only. */
+  readonly requiresReasoningOf: 'calls' | 'all';
   /** Name of the tag around reasoning at the beginning of the content; undefined where the server never sends it there. */
   readonly thinkingTag: 'think' | 'thought' | 'reasoning' | undefined;
   /** Whether list contents are sent back with their thinking chunks. */

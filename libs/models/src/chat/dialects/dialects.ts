@@ -14,6 +14,7 @@ const generic: Dialect = {
   reasoningField: 'reasoning_content',
   sendsReasoning: false,
   missingReasoning: undefined,
+  requiresReasoningOf: 'calls',
   thinkingTag: 'think',
   thinkingChunks: false,
   extrasOf: 'model',
@@ -40,10 +41,16 @@ const bedrock: Dialect = {
 };
 
 /**
- * "Thinking Mode", api-docs.deepseek.com, November 2026: once a turn has tool calls, its `reasoning_content` is required in all later
- * requests, even when it is empty; elsewhere it is ignored.
+ * "Thinking Mode", api-docs.deepseek.com, November 2026: once a turn has tool calls, `reasoning_content` of all its answers is required
+ * in all later requests, even when it is empty; elsewhere it is ignored.
  */
-const deepseek: Dialect = { ...generic, sendsReasoning: true, missingReasoning: '', thinkingTag: undefined };
+const deepseek: Dialect = {
+  ...generic,
+  sendsReasoning: true,
+  missingReasoning: '',
+  requiresReasoningOf: 'all',
+  thinkingTag: undefined,
+};
 
 /**
  * "Thought signatures" and "OpenAI compatibility", ai.google.dev, November 2026: from Gemini 3 on, the first call of each answer

@@ -19,13 +19,13 @@ const reasoningContent = [
 const silentCall = [chunk({ content: null, tool_calls: [call] }, 'tool_calls')];
 
 describe.each([
-  ['deepseek' as const, ''],
-  ['kimi' as const, ' '],
-])('%s', (dialect, missing) => {
+  ['deepseek' as const, '', ''],
+  ['kimi' as const, ' ', undefined],
+])('%s', (dialect, missing, missingOfText) => {
   const config = configOf(dialect);
   const answer = answerOf(config, reasoningContent);
 
-  test('gets reasoning_content back with every answer that has some, and with all that have calls', () => {
+  test('gets reasoning_content back with every answer that has some, and where it is required', () => {
     const conversation = [
       human('hi'),
       answer,
@@ -43,7 +43,7 @@ describe.each([
       missing,
       missing,
       'so',
-      undefined,
+      missingOfText,
     ]);
   });
 
