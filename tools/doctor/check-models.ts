@@ -1,4 +1,5 @@
 import type { Config, ModelConfig } from '@caribou/config';
+import { keyHeaders } from '@caribou/models';
 import { z } from 'zod';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
@@ -43,16 +44,18 @@ function toFinding(status: number, what: string, { model, listed }: Listing): Fi
   if (status === 401 || status === 403)
     return fail('model', `${what} refuses the key (${status})`, 'check api_key, or the variable it names');
   if (status >= 500) return warn('model', `${what} answers ${status}`, 'check the server of the model');
-  if (listed === undefined || listed.includes(model)) return ok('model', `${what} answers`);
+  // Gemini lists its models as `models/<name>`.
+  const isListed = listed?.some((id) => id === model || id === `models/${model}`) ?? true;
+  if (isListed) return ok('model', `${what} answers`);
   return warn('model', `${what} answers, and does not list ${model}`, 'check the name in `model`');
 }
 
-function headersOf({ apiKey, headers }: ModelConfig): Record<string, string> {
-  const own = Object.entries(headers).map(([name, value]): [string, string] => [name, value.reveal()]);
-  return {
-    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey.reveal()}` }),
-    ...Object.fromEntries(own),
-  };
+function headersOf(model: ModelConfig): Record<string, string> {
+  const own = Object.entries(model.headers).map(([name, value]): [string, string] => [
+    name.toLowerCase(),
+    value.reveal(),
+  ]);
+  return { ...keyHeaders(model), ...Object.fromEntries(own) };
 }
 
 /** Names of the server's models; undefined when it does not list them. */

@@ -1,1 +1,2 @@
+export { keyHeaders } from './http/key-headers.js';
 export { createModelCatalog } from './model-catalog.js';

@@ -129,3 +129,14 @@ describe('a request to Azure', () => {
     expect(seen).toEqual([{ path: '/v1/chat/completions?api-version=preview', headers }]);
   });
 });
+
+test('a configured Authorization header replaces that of the key', async () => {
+  const seen: unknown[] = [];
+  const url = await serve((response, request) => {
+    seen.push(request.headers.authorization);
+    sendAnswer(response);
+  });
+  const headers = { Authorization: new Secret('Basic x') };
+  await read(modelAt(url, {}, { apiKey: new Secret(KEY), headers }).stream(call, { signal: never }));
+  expect(seen).toEqual(['Basic x']);
+});

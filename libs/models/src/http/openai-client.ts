@@ -3,6 +3,7 @@ import { omitUndefined } from '@caribou/contracts';
 import OpenAI, { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import type { ModelClocks, ModelProtocol } from './http-model.js';
 import { ConnectTimeout, type Transport } from './http-transport.js';
+import { keyHeaders } from './key-headers.js';
 
 /** The SDK sets this header only on bodies that it encodes itself. */
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -24,15 +25,19 @@ export function postByOpenAi(
 
 /** Sets every option that the SDK would read from the environment, so that libs/config stays the only reader. */
 function createClient(config: ModelConfig, transport: Transport, clocks: ModelClocks): OpenAI {
-  const headers = Object.entries(config.headers).map(([name, value]): [string, string] => [name, value.reveal()]);
+  const headers = Object.entries(config.headers).map(([name, value]): [string, string] => [
+    name.toLowerCase(),
+    value.reveal(),
+  ]);
   return new OpenAI({
-    apiKey: config.apiKey?.reveal() ?? 'none',
+    // The header of the key is among the default headers.
+    apiKey: 'none',
     adminAPIKey: null,
     organization: null,
     project: null,
     webhookSecret: null,
     baseURL: config.baseUrl,
-    defaultHeaders: { ...keyHeaders(config), ...Object.fromEntries(headers) },
+    defaultHeaders: { authorization: null, ...keyHeaders(config), ...Object.fromEntries(headers) },
     ...omitUndefined({ defaultQuery: config.query }),
     fetch: transport.fetch,
     maxRetries: 0,
@@ -40,16 +45,6 @@ function createClient(config: ModelConfig, transport: Transport, clocks: ModelCl
     timeout: clocks.modelConnectMs + clocks.modelFirstByteMs + 1_000,
     logLevel: 'off',
   });
-}
-
-/**
- * Headers in place of `Authorization: Bearer <key>`: none without a key, and `api-key` at Azure, whose bearer tokens are Entra ID's
- * ("Authentication", learn.microsoft.com/azure/ai-foundry/openai/reference, November 2026). Those are JSON web tokens.
- */
-function keyHeaders({ apiKey, dialect }: ModelConfig): Readonly<Record<string, string | null>> {
-  if (apiKey === undefined) return { Authorization: null };
-  if (dialect !== 'azure' || apiKey.reveal().startsWith('eyJ')) return {};
-  return { Authorization: null, 'api-key': apiKey.reveal() };
 }
 
 /** Finds the cause of an error of the SDK, which wraps errors of `fetch` and drops the cause of those like "timed out". */
