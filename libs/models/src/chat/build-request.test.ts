@@ -1,7 +1,7 @@
 import { type ModelConfig, Secret } from '@caribou/config';
 import { InvalidRequestError, type Message } from '@caribou/contracts';
 import type { ModelCall } from '@caribou/core';
-import { buildRequest, encodeRequest } from './build-request.js';
+import { buildRequest } from './build-request.js';
 
 const base: ModelConfig = {
   name: 'm',
@@ -205,23 +205,5 @@ describe('the fields of a request', () => {
       InvalidRequestError,
     );
     expect(buildRequest(config, call({ thinkingEnabled: true }))).not.toHaveProperty('thinking');
-  });
-});
-
-describe(encodeRequest, () => {
-  const tool = { name: 'bash', description: 'runs "ls – l"', parameters: { type: 'object' } };
-
-  test.each([
-    ['without tools', buildRequest(base, call({}))],
-    ['with tools', buildRequest(base, call({ tools: [tool, { ...tool, name: 'ls' }] }))],
-    ['with a tool that an earlier request had', buildRequest(base, call({ tools: [tool] }))],
-    [
-      'with tools that the configuration adds to the body',
-      buildRequest({ ...base, body: { tools: [{ type: 'web' }] } }, call({})),
-    ],
-    ['whose configured tools are not a list', buildRequest({ ...base, body: { tools: 'all' } }, call({}))],
-    ['whose configured tools are not objects', buildRequest({ ...base, body: { tools: ['web', null] } }, call({}))],
-  ])('a request %s has all its fields', (_, request) => {
-    expect(JSON.parse(encodeRequest(request).toString())).toEqual(JSON.parse(JSON.stringify(request)));
   });
 });

@@ -1,10 +1,11 @@
 import type { ModelConfig } from '@caribou/config';
-import { isRecord, omitUndefined } from '@caribou/contracts';
+import { omitUndefined } from '@caribou/contracts';
 import type { ModelCall } from '@caribou/core';
 import { endpointOf } from '../http/endpoint.js';
+import { memoize } from '../http/request-body.js';
+import { thinkingFields } from '../http/thinking-fields.js';
 import type { Dialect } from './dialects/dialect.js';
 import { dialects } from './dialects/dialects.js';
-import { thinkingFields } from './thinking-fields.js';
 import { type ProviderMessage, toProvider } from './to-provider.js';
 
 /** The body of one request for a streamed answer. */
@@ -50,39 +51,10 @@ export function buildRequest(model: ModelConfig, call: ModelCall): ProviderReque
   };
 }
 
-/**
- * Encodes a request as JSON. Tools are most of it and the same in nearly all requests, so each tool is serialized once; they
- * follow the other fields.
- */
-export function encodeRequest({ tools: offered, ...fields }: ProviderRequest): Buffer {
-  const json = JSON.stringify(fields);
-  if (!Array.isArray(offered))
-    return Buffer.from(offered === undefined ? json : withTools(json, JSON.stringify(offered)));
-  return Buffer.from(withTools(json, `[${offered.map(toolJson).join(',')}]`));
-}
-
-const withTools = (json: string, tools: string): string => `${json.slice(0, -1)},"tools":${tools}}`;
-
-const toolJson = (tool: unknown): string => (isRecord(tool) ? jsonOfTool(tool) : JSON.stringify(tool));
-
-/** Wraps a function of immutable objects, so that it computes the value of each object once. */
-function memoize<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
-  const values = new WeakMap<Key, Value>();
-  return (key) => {
-    const known = values.get(key);
-    if (known !== undefined) return known;
-    const value = compute(key);
-    values.set(key, value);
-    return value;
-  };
-}
-
 const toProviderTool = memoize(({ name, description, parameters }: ModelCall['tools'][number]) => ({
   type: 'function',
   function: { name, description, parameters },
 }));
-
-const jsonOfTool = memoize((tool: Fields) => JSON.stringify(tool));
 
 /** The configured `extra_body` chooses the name of the limit. */
 const maxFieldOf = ({ body }: ModelConfig, { maxTokensField }: Dialect): string =>
