@@ -4,9 +4,11 @@ import type { ModelCatalog, ModelModule, ModelPort } from '@caribou/core';
 import { chatCompletions } from './chat/chat-completions.js';
 import { createHttpModel, type ModelOptions, type OpenProtocol } from './http/http-model.js';
 import { createModuleModel } from './module/module-model.js';
+import { responses } from './responses/responses.js';
 
 const protocols: Readonly<Record<Exclude<ModelConfig['protocol'], 'module'>, OpenProtocol>> = {
   chat_completions: chatCompletions,
+  responses,
 };
 
 export interface CatalogOptions extends ModelOptions {

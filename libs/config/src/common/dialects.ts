@@ -1,5 +1,5 @@
-/** Protocols of model providers. */
-export const protocolNames = ['chat_completions'] as const;
+/** Protocols of model providers: OpenAI's chat completions and responses. */
+export const protocolNames = ['chat_completions', 'responses'] as const;
 /** `module`: a module of the operator asks the provider. */
 export type ProtocolName = (typeof protocolNames)[number] | 'module';
 

@@ -104,6 +104,30 @@ models:
     expect(config.warnings.map(keyOf)).toEqual(['models[1]']);
   });
 
+  test('use_responses_api, or output_version without it, asks for Responses unless protocol says otherwise', () => {
+    const config = deerflow.load(`
+models:
+  - {name: a, use: 'langchain_openai:ChatOpenAI', use_responses_api: true, output_version: responses/v1}
+  - {name: b, output_version: responses/v1}
+  - {name: c, output_version: responses/v1, use_responses_api: false}
+  - {name: d, output_version: v0}
+  - {name: e, protocol: responses}
+  - {name: f, protocol: chat_completions, use_responses_api: true}
+`);
+    expect(config.models.map(({ name, protocol }) => `${name} ${protocol}`)).toEqual([
+      'a responses',
+      'b responses',
+      'c chat_completions',
+      'd chat_completions',
+      'e responses',
+      'f chat_completions',
+    ]);
+    expect(config.models.map(({ body }) => body)).toEqual(Array.from({ length: 6 }, () => ({})));
+    expect(config.notices).toEqual([]);
+    const faults = faultsOf(() => deerflow.load('models: [{name: a, use_responses_api: "yes"}]'));
+    expect(faults).toEqual([expect.stringMatching(/^models\[0\]\.use_responses_api: /)]);
+  });
+
   test("a provider's key of the environment goes to that provider only", () => {
     const yaml = `
 models:

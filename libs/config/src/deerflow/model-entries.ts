@@ -26,13 +26,13 @@ const clientOptions = new Set([
   ...['async_client', 'cache', 'callbacks', 'client', 'connect_timeout', 'cumulative_stream_usage'],
   ...['default_request_timeout', 'http_async_client', 'http_client', 'http_socket_options'],
   ...['include_response_headers', 'max_retries', 'openai_organization', 'openai_proxy', 'organization'],
-  ...['output_version', 'pool_timeout', 'rate_limiter', 'read_timeout', 'request_timeout', 'root_client'],
+  ...['pool_timeout', 'rate_limiter', 'read_timeout', 'request_timeout', 'root_client'],
   ...['stream_chunk_timeout', 'stream_options', 'stream_usage', 'streaming', 'tags', 'tiktoken_model_name'],
-  ...['timeout', 'use_responses_api', 'verbose', 'write_timeout'],
+  ...['timeout', 'use_previous_response_id', 'verbose', 'write_timeout'],
 ]);
 
 /** Fields of a request that the adapter sets itself. */
-const ownFields = new Set(['messages', 'stream', 'tool_choice', 'tools']);
+const ownFields = new Set(['input', 'messages', 'stream', 'tool_choice', 'tools']);
 
 /** LangChain's and DeerFlow's names for keys of an entry; the key's own name takes precedence. */
 const keyAliases: Readonly<Record<string, string>> = {

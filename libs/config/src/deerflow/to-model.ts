@@ -38,7 +38,7 @@ export function toModel(entry: Entry, { key: path, extras, context }: EntryDetai
   return {
     ...commonFields(entry),
     baseUrl,
-    protocol: entry.protocol ?? access.protocol,
+    protocol: protocolOf(entry) ?? access.protocol,
     dialect: entry.dialect ?? dialectOfHost(baseUrl) ?? access.dialect ?? 'generic',
     headers: Object.fromEntries(
       Object.entries(entry.default_headers ?? {}).map(([name, value]) => [name, new Secret(value)]),
@@ -71,6 +71,12 @@ export const commonFields = (entry: Entry) => ({
     pricing: pricingOf(entry),
   }),
 });
+
+/** The protocol that the entry asks for. `use_responses_api` wins over `output_version`, as in LangChain's `ChatOpenAI`. */
+function protocolOf({ protocol, use_responses_api: asked, output_version: version }: Entry): ProtocolName | undefined {
+  const uses = asked ?? version === 'responses/v1';
+  return protocol ?? (uses ? 'responses' : undefined);
+}
 
 function pricingOf({ pricing }: Entry): ModelPricing | undefined {
   if (pricing === undefined) return undefined;

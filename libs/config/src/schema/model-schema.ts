@@ -12,7 +12,14 @@ export const ModelFile = z
     protocol: z
       .enum(protocolNames)
       .optional()
-      .describe('How the provider is asked; default: as the class of `use` does, else chat completions'),
+      .describe(
+        'How the provider is asked; default: as use_responses_api and the class of `use` say, else chat completions',
+      ),
+    use_responses_api: z
+      .boolean()
+      .optional()
+      .describe("LangChain's name for protocol: responses; default: output_version is responses/v1"),
+    output_version: z.string().optional().describe("LangChain's; responses/v1 means protocol: responses"),
     dialect: z
       .enum(dialectNames)
       .optional()

@@ -57,7 +57,7 @@ export interface AnswerExtras {
 export interface ModelPort {
   readonly name: string;
   readonly endpoint: ModelEndpoint;
-  /** Name of the provider's variant of the protocol. */
+  /** Name of the provider's variant of the protocol; the protocol's own name when it has no variants. */
   readonly dialect: string;
   readonly supportsVision: boolean;
   readonly supportsThinking: boolean;

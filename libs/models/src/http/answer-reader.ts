@@ -4,6 +4,8 @@ import type { ModelDelta } from '@caribou/core';
 export type ParsedChunk =
   | { readonly kind: 'delta'; readonly delta: ModelDelta }
   | { readonly kind: 'nothing' }
+  /** The answer is over; a protocol whose last event says so does not depend on the end of the body. */
+  | { readonly kind: 'end' }
   | { readonly kind: 'error'; readonly error: unknown }
   | { readonly kind: 'malformed' };
 

@@ -123,11 +123,12 @@ export class AnswerStream {
     }
     this.#restartClock();
     const chunk = parseJson(data);
-    this.#take(event === 'error' ? { kind: 'error', error: chunk } : this.#reader.read(chunk));
+    this.#take(event === 'error' ? { kind: 'error', error: errorIn(chunk) } : this.#reader.read(chunk));
   };
 
   #take(reading: ParsedChunk): void {
     if (reading.kind === 'delta') this.#pass(reading.delta);
+    else if (reading.kind === 'end') this.#end();
     else if (reading.kind === 'malformed') this.#failAs('malformed');
     else if (reading.kind === 'error') this.#fail(streamFailure(reading.error, this.#options));
   }
@@ -217,6 +218,9 @@ export class AnswerStream {
     this.#options.onEnded({ ...end, bytes: this.#bytes });
   }
 }
+
+/** The error object of an event, which OpenAI's Responses and Anthropic's Messages wrap. */
+const errorIn = (chunk: unknown): unknown => (isRecord(chunk) && isRecord(chunk['error']) ? chunk['error'] : chunk);
 
 const charsOf = ({ content = '', reasoning = '', toolCallChunks = [] }: ModelDelta): number =>
   toolCallChunks.reduce((sum, { args }) => sum + args.length, content.length + reasoning.length);

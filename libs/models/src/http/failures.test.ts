@@ -113,6 +113,8 @@ describe('a failed answer', () => {
       [event({ error: { message: `x ${KEY}`, code: 429 } }), 'rate_limited'],
       [event({ error: { message: 'Overloaded', type: 'overloaded_error' } }), 'server'],
       [`event: error\n${event({ message: 'no', type: 'invalid' })}`, 'bad_request'],
+      [`event: error\n${event({ type: 'error', error: { type: 'overloaded_error', message: 'no' } })}`, 'server'],
+      [event({ error: { message: 'no', code: 'rate_limit_exceeded' } }), 'rate_limited'],
     ];
     for (const [body, reason] of bodies) {
       const url = await serve(

@@ -5,6 +5,7 @@ import type { Logger, ModelCall, ModelPort } from '@caribou/core';
 import { endpointOf } from './endpoint.js';
 import type { AnswerReader } from './answer-reader.js';
 import { AnswerStream } from './answer-stream.js';
+import { originOf } from './endpoint.js';
 import { ConnectTimeout, createTransport, Refusal, type Transport } from './http-transport.js';
 import { failure, refusalFailure, streamFailure } from './provider-error.js';
 import { parseJson, type ProviderText, providerTextOf } from './provider-text.js';
@@ -48,10 +49,11 @@ export function createHttpModel(config: ModelConfig, { clocks, logger }: ModelOp
   const transport = createTransport({ connectMs: clocks.modelConnectMs });
   const protocol = open(config, transport, clocks);
   const textOf = providerTextOf(config);
+  const { provider, model, dialect } = originOf(config);
   return {
     name: config.name,
-    endpoint: endpointOf(config),
-    dialect: config.dialect,
+    endpoint: { provider, model },
+    dialect,
     supportsVision: config.supportsVision,
     supportsThinking: config.supportsThinking,
     ...omitUndefined({ maxInputTokens: config.maxInputTokens }),

@@ -123,7 +123,8 @@ const auth =
   /invalid[_ ]?api[_ ]?key|api[_ ]key[_ ](not[_ ]valid|invalid)|incorrect api key|unauthori[sz]ed|authentication|permission[_ ]denied|无效的?密钥|鉴权|认证失败|未授权|无权/i;
 const contextLength =
   /context[_ ]length|context window|maximum context|too many (input )?tokens|prompt is too long|model token limit|input token count .{0,40}exceeds|超过.{0,12}(上下文|长度)/i;
-const overloaded = /overloaded|server_error|internal_error|api_error|unavailable|timed? ?out|rate_limit/i;
+const rateLimit = /rate[_ ]?limit|too[_ ]many[_ ]requests|slow_down/i;
+const overloaded = /overloaded|server_error|internal_error|api_error|unavailable|timed? ?out/i;
 
 const unknownModel = /model[_ ]not[_ ](exist|found)|(invalid|unknown) model|not a valid model/i;
 /** Text by which providers refuse a request with 403 whose key is right. */
@@ -161,7 +162,7 @@ function refusedReason(body: string): FailureReason {
 
 function limitReason(status: number, body: string): FailureReason {
   if (burst.test(body)) return 'burst';
-  if (status === 429) return 'rate_limited';
+  if (status === 429 || rateLimit.test(body)) return 'rate_limited';
   if (contextLength.test(body)) return 'context_length';
   if (auth.test(body)) return 'auth';
   return overloaded.test(body) ? 'server' : 'bad_request';
