@@ -5,7 +5,7 @@ import { storedAnswer } from '../testing/stored-answer.js';
 import { EventReader } from './event-reader.js';
 import { toInput } from './to-input.js';
 
-const origin = { endpoint: { provider: 'api.example.org/v1', model: 'm-1' }, dialect: 'responses' };
+const origin = { provider: 'api.example.org/v1', model: 'm-1', dialect: 'responses' };
 
 function storedFrom(events: readonly unknown[]): AiMessage {
   const reader = new EventReader();

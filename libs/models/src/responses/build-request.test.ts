@@ -16,6 +16,7 @@ const base: ModelConfig = {
   supportsVision: false,
   supportsReasoningEffort: false,
   sendReasoning: false,
+  fallbacks: [],
   headers: {},
   body: {},
 };

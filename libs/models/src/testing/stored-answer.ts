@@ -1,9 +1,9 @@
 import { type AiMessage, isRecord } from '@caribou/contracts';
 import type { ModelDelta } from '@caribou/core';
-import type { AnswerOrigin } from '../http/answer-origin.js';
+import type { AnswerOrigin } from '../http/endpoint.js';
 
 /** The message that libs/agent makes of an answer's deltas, with `call-<index>` as the ids of its calls. */
-export function storedAnswer(deltas: readonly ModelDelta[], { endpoint, dialect }: AnswerOrigin): AiMessage {
+export function storedAnswer(deltas: readonly ModelDelta[], origin: AnswerOrigin): AiMessage {
   const calls: { name: string; args: string }[] = [];
   for (const { index, name, args } of deltas.flatMap(({ toolCallChunks = [] }) => toolCallChunks)) {
     const call = (calls[index] ??= { name: '', args: '' });
@@ -28,8 +28,7 @@ export function storedAnswer(deltas: readonly ModelDelta[], { endpoint, dialect 
     })),
     invalid_tool_calls: [],
     provider_extras: {
-      ...endpoint,
-      dialect,
+      ...origin,
       parts,
       calls: Object.fromEntries(Object.entries(ofCalls).map(([index, call]) => [`call-${index}`, call])),
       ...(message === undefined ? {} : { message }),
