@@ -26,8 +26,8 @@ const output = (id: string, text: string, phase?: string) => ({
   ...(phase === undefined ? {} : { phase }),
 });
 const call = (index: number, args: string, id?: string) => ({
-  ...{ type: 'function_call', call_id: `call-${index}`, name: 'ls', arguments: args },
-  ...(id === undefined ? {} : { id }),
+  ...{ type: 'function_call', name: 'ls', arguments: args },
+  ...(id === undefined ? { call_id: `call-${index}` } : { id, call_id: `call_of_${id}` }),
 });
 const plain = (content: string) => ({ type: 'message', role: 'assistant', content });
 
@@ -46,11 +46,28 @@ describe('an answer of the same provider and model', () => {
     expect(itemsOf(answer)).toEqual([
       reasoning('rs_1'),
       output('msg_1', 'I look.', 'commentary'),
-      call(0, '{"a":1}', 'fc_1'),
+      call(0, '{"a": 1}', 'fc_1'),
       reasoning('rs_2'),
       output('msg_2', 'Grüße 🦌', 'final_answer'),
       call(1, '{}', 'fc_2'),
     ]);
+  });
+
+  test('has the results of its calls by the ids of the provider, and its changed arguments', () => {
+    const answer = answerOf(callItem('fc_1', 'ls', '{"a": 1}'));
+    const edited = { ...answer, tool_calls: answer.tool_calls.map((one) => ({ ...one, args: { a: 2 } })) };
+    const common = { name: 'ls', status: 'success' as const, additional_kwargs: {}, response_metadata: {} };
+    const result: Message = { type: 'tool', id: 't', tool_call_id: 'call-0', content: 'out', ...common };
+    expect(toInput('', [edited, result], origin)).toEqual([
+      call(0, '{"a":2}', 'fc_1'),
+      { type: 'function_call_output', call_id: 'call_of_fc_1', output: 'out' },
+    ]);
+  });
+
+  test('has our ids for calls whose ids the provider repeats or makes too long', () => {
+    const withId = (id: string, call_id: string) => ({ ...callItem(id, 'ls', '{}'), call_id });
+    const answer = answerOf(withId('fc_1', 'call_0'), withId('fc_2', 'call_0'), withId('fc_3', 'x'.repeat(65)));
+    expect(itemsOf(answer)).toMatchObject([{ call_id: 'call_0' }, { call_id: 'call-1' }, { call_id: 'call-2' }]);
   });
 
   test('has its refusals as refusals', () => {

@@ -8,7 +8,8 @@ import type {
 import type { AnswerOrigin } from '../http/endpoint.js';
 import { textIn } from '../http/narrow.js';
 import type { MessagePart } from './answer-text.js';
-import { toCallId } from './call-id.js';
+import { callAsItWas, type StoredCall } from './call-extras.js';
+import type { CallIds } from './call-ids.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -16,7 +17,7 @@ type Json = Readonly<Record<string, unknown>>;
 type StoredItem =
   | { readonly kind: 'reasoning'; readonly part: Json }
   | { readonly kind: 'message'; readonly part: MessagePart; readonly texts: readonly string[] }
-  | { readonly kind: 'call'; readonly call: ResponseFunctionToolCall }
+  | { readonly kind: 'call'; readonly call: StoredCall }
   | { readonly kind: 'other'; readonly part: Json };
 
 /**
@@ -25,13 +26,13 @@ type StoredItem =
  * that followed it, and an item with its id is refused without its reasoning. An answer that is no longer as it was is text
  * and calls without ids.
  */
-export function toAnswerItems(message: AiMessage, origin: AnswerOrigin): ResponseInputItem[] {
+export function toAnswerItems(message: AiMessage, origin: AnswerOrigin, callIds: CallIds): ResponseInputItem[] {
   const extras = ownExtras(message, origin);
   const stored = extras === undefined ? undefined : storedItems(message, extras);
-  if (stored === undefined) return plainItems(message);
+  if (stored === undefined) return plainItems(message, callIds);
   const withFollower = stored.slice(0, stored.findLastIndex(({ kind }) => kind !== 'reasoning') + 1);
   const canSendIds = withFollower.every((item) => item.kind !== 'reasoning' || isReadable(item.part));
-  return withFollower.flatMap((item) => (canSendIds ? asItWas(item, extras) : withoutIds(item)));
+  return withFollower.flatMap((item) => (canSendIds ? asItWas(item, extras, callIds) : withoutIds(item, callIds)));
 }
 
 function ownExtras({ provider_extras: extras }: AiMessage, origin: AnswerOrigin): ProviderExtras | undefined {
@@ -39,9 +40,9 @@ function ownExtras({ provider_extras: extras }: AiMessage, origin: AnswerOrigin)
   return extras?.provider === provider && extras.model === model && extras.dialect === dialect ? extras : undefined;
 }
 
-function plainItems(message: AiMessage): ResponseInputItem[] {
+function plainItems(message: AiMessage, callIds: CallIds): ResponseInputItem[] {
   const text = textOf(message.content);
-  return [...(text === '' ? [] : [assistant(text)]), ...callsOf(message)];
+  return [...(text === '' ? [] : [assistant(text)]), ...callsOf(message).map((call) => plainCall(call, callIds))];
 }
 
 const assistant = (content: string, phase?: string): ResponseInputItem => ({
@@ -52,22 +53,21 @@ const assistant = (content: string, phase?: string): ResponseInputItem => ({
 });
 
 /** Invalid arguments are replaced by {}: servers whose templates parse them would refuse every request of the thread. */
-const callsOf = ({ tool_calls: valid, invalid_tool_calls: invalid }: AiMessage): ResponseFunctionToolCall[] => [
-  ...valid.map(({ id, name, args }) => toCall(id, name, JSON.stringify(args))),
-  ...invalid.map(({ id, name }) => toCall(id, name, '{}')),
+const callsOf = ({ tool_calls: valid, invalid_tool_calls: invalid }: AiMessage): StoredCall[] => [
+  ...valid.map(({ id, name, args }) => ({ id, name, arguments: JSON.stringify(args) })),
+  ...invalid.map(({ id, name }) => ({ id, name, arguments: '{}' })),
 ];
 
-const toCall = (id: string, name: string, args: string): ResponseFunctionToolCall => ({
+const plainCall = ({ id, ...call }: StoredCall, callIds: CallIds): ResponseFunctionToolCall => ({
   type: 'function_call',
-  call_id: toCallId(id),
-  name,
-  arguments: args,
+  call_id: callIds.add(id),
+  ...call,
 });
 
 /** The items that the extras describe; undefined when the message does not have exactly their text and calls. */
 function storedItems(message: AiMessage, { parts = [], message: whole }: ProviderExtras): StoredItem[] | undefined {
   if (typeof message.content !== 'string' || !isRecord(whole) || whole['parts'] !== parts.length) return undefined;
-  const calls = new Map(callsOf(message).map((call) => [call.call_id, call]));
+  const calls = new Map(callsOf(message).map((call) => [call.id, call]));
   const items: StoredItem[] = [];
   let rest = message.content;
   for (const part of parts) {
@@ -87,15 +87,15 @@ function withText(item: StoredItem | undefined, part: unknown, rest: string): St
 }
 
 /** The item that begins with this part; removes its call from `calls`. */
-function toItem(part: unknown, calls: Map<string, ResponseFunctionToolCall>): StoredItem | undefined {
+function toItem(part: unknown, calls: Map<string, StoredCall>): StoredItem | undefined {
   if (!isRecord(part)) return undefined;
   if (isMessage(part)) return { kind: 'message', part, texts: [] };
   if (part['type'] === 'reasoning') return { kind: 'reasoning', part };
   if (typeof part['type'] === 'string') return { kind: 'other', part };
   const { data } = CallPart.safeParse(part);
-  const call = data === undefined ? undefined : calls.get(toCallId(data.call));
+  const call = data === undefined ? undefined : calls.get(data.call);
   if (call === undefined) return undefined;
-  calls.delete(call.call_id);
+  calls.delete(call.id);
   return { kind: 'call', call };
 }
 
@@ -108,20 +108,20 @@ const isMessage = (part: Json): part is Json & MessagePart =>
 const isReadable = ({ encrypted_content: encrypted, content }: Json): boolean =>
   textIn(encrypted) !== undefined || (Array.isArray(content) && content.length > 0);
 
-function asItWas(item: StoredItem, extras: ProviderExtras | undefined): ResponseInputItem[] {
+function asItWas(item: StoredItem, extras: ProviderExtras | undefined, callIds: CallIds): ResponseInputItem[] {
   switch (item.kind) {
     case 'message':
       return [outputMessage(item.part, item.texts)];
     case 'call':
-      return [{ ...item.call, ...idOf(item.call, extras) }];
+      return [callAsItWas(item.call, extras?.calls?.[item.call.id], callIds)];
     case 'reasoning':
     case 'other':
       return [item.part as unknown as ResponseInputItem];
   }
 }
 
-function withoutIds(item: StoredItem): ResponseInputItem[] {
-  if (item.kind === 'call') return [item.call];
+function withoutIds(item: StoredItem, callIds: CallIds): ResponseInputItem[] {
+  if (item.kind === 'call') return [plainCall(item.call, callIds)];
   return item.kind === 'message' ? [assistant(item.texts.join(''), item.part.phase)] : [];
 }
 
@@ -136,12 +136,6 @@ function outputMessage({ id, phase, contents }: MessagePart, texts: readonly str
 /** Phases other than those of the reference are not sent. */
 const phaseOf = (phase: string | undefined): { phase?: 'commentary' | 'final_answer' } =>
   phase === 'commentary' || phase === 'final_answer' ? { phase } : {};
-
-function idOf({ call_id: callId }: ResponseFunctionToolCall, extras: ProviderExtras | undefined): { id?: string } {
-  const ofCall = extras?.calls?.[callId];
-  const id = isRecord(ofCall) ? textIn(ofCall['id']) : undefined;
-  return id === undefined ? {} : { id };
-}
 
 /**
  * The part of a reasoning item: without its status and empty content, which endpoints return and refuse to get back ("Unknown

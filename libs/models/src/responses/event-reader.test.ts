@@ -52,9 +52,9 @@ describe('EventReader', () => {
       chunk(0, '', 'ls', 'call_of_fc_1'),
       chunk(0, '{"a":', null, null),
       chunk(0, '1}', null, null),
-      { extras: { parts: [{ call: 0 }], calls: { 0: { id: 'fc_1' } } } },
+      { extras: { parts: [{ call: 0 }], calls: { 0: { id: 'fc_1', call_id: 'call_of_fc_1' } } } },
       chunk(1, '', 'pwd', 'call_of_fc_2'),
-      { extras: { parts: [{ call: 1 }], calls: { 1: { id: 'fc_2' } } } },
+      { extras: { parts: [{ call: 1 }], calls: { 1: { id: 'fc_2', call_id: 'call_of_fc_2' } } } },
       {
         finishReason: 'tool_calls',
         usage: {

@@ -3,6 +3,7 @@ import type { ModelDelta } from '@caribou/core';
 import type { AnswerReader, ParsedChunk } from '../http/answer-reader.js';
 import { textIn } from '../http/narrow.js';
 import { AnswerText, type TextKind } from './answer-text.js';
+import { toCallExtras } from './call-extras.js';
 import { toReasoningPart } from './answer-items.js';
 import { incompleteReason, metadataOf, usageOf } from './finished-response.js';
 import { FunctionCalls } from './function-calls.js';
@@ -160,10 +161,9 @@ export class EventReader implements AnswerReader {
   #callDelta(position: number, item: Json): ModelDelta {
     const toolCallChunks = this.#calls.end(position, item);
     const index = this.#calls.indexOf(position) ?? 0;
-    const id = textIn(item['id']);
     return {
       ...(toolCallChunks.length === 0 ? {} : { toolCallChunks }),
-      extras: { parts: [{ call: index }], ...(id === undefined ? {} : { calls: { [index]: { id } } }) },
+      extras: { parts: [{ call: index }], calls: { [index]: toCallExtras(item) } },
     };
   }
 

@@ -3,7 +3,7 @@ import type { ResponseInputContent, ResponseInputImage, ResponseInputItem } from
 import type { AnswerOrigin } from '../http/endpoint.js';
 import { textIn } from '../http/narrow.js';
 import { toAnswerItems } from './answer-items.js';
-import { toCallId } from './call-id.js';
+import { CallIds } from './call-ids.js';
 
 /**
  * Converts a conversation to input items. The system prompt is the first item and not `instructions`: both are at the
@@ -11,22 +11,23 @@ import { toCallId } from './call-id.js';
  * `instructions`. Further system messages stay where they are, so that each request begins with the whole one before it.
  */
 export function toInput(system: string, messages: readonly Message[], origin: AnswerOrigin): ResponseInputItem[] {
-  return [...systemItem(system), ...messages.flatMap((message) => toItems(message, origin))];
+  const callIds = new CallIds();
+  return [...systemItem(system), ...messages.flatMap((message) => toItems(message, origin, callIds))];
 }
 
-function toItems(message: Message, origin: AnswerOrigin): ResponseInputItem[] {
+function toItems(message: Message, origin: AnswerOrigin, callIds: CallIds): ResponseInputItem[] {
   switch (message.type) {
     case 'system':
       return systemItem(textOf(message.content));
     case 'human':
       return [fromHuman(message)];
     case 'ai':
-      return toAnswerItems(message, origin);
+      return toAnswerItems(message, origin, callIds);
     case 'tool':
       return [
         {
           type: 'function_call_output',
-          call_id: toCallId(message.tool_call_id),
+          call_id: callIds.of(message.tool_call_id),
           output: textOf(message.content),
         },
       ];
