@@ -1,6 +1,13 @@
 import { Secret } from '@caribou/config';
 import type { ModelPort } from '@caribou/core';
-import { eventsOf, messageItem, response as responseWith, streamOf } from '../testing/response-events.js';
+import {
+  callItem,
+  eventsOf,
+  messageItem,
+  reasoningItem,
+  response as responseWith,
+  streamOf,
+} from '../testing/response-events.js';
 import {
   call,
   closeServersAfterEach,
@@ -8,15 +15,60 @@ import {
   KEY,
   modelAt,
   never,
+  read,
   serve,
   STREAM_HEADERS,
 } from '../testing/scripted-provider.js';
+import { storedAnswer } from '../testing/stored-answer.js';
+import { EventReader } from './event-reader.js';
 
 closeServersAfterEach();
 
+const JSON_HEADERS = { 'content-type': 'application/json' };
 const responsesAt = (url: string): ModelPort => modelAt(url, {}, { apiKey: new Secret(KEY), protocol: 'responses' });
 const sending = (body: string): Promise<string> =>
   serve((response) => void response.writeHead(200, STREAM_HEADERS).end(body));
+
+describe('reasoning that the endpoint cannot decrypt', () => {
+  const refusal = { error: { code: 'invalid_encrypted_content', message: 'could not be verified', param: null } };
+
+  test('is left out of the request, which is sent once more', async () => {
+    const inputs: unknown[] = [];
+    const url = await serve((response, _, body) => {
+      inputs.push((JSON.parse(body) as { input: unknown }).input);
+      if (body.includes('"reasoning"')) response.writeHead(400, JSON_HEADERS).end(JSON.stringify(refusal));
+      else response.writeHead(200, STREAM_HEADERS).end(streamOf(eventsOf([messageItem('msg_1', 'hi')])));
+    });
+    const model = responsesAt(url);
+    const output = [reasoningItem('rs_1'), messageItem('msg_1', 'Hi'), callItem('fc_1', 'ls', '{}')];
+    const reader = new EventReader();
+    const deltas = eventsOf(output).flatMap((one) => {
+      const chunk = reader.read(one);
+      return chunk.kind === 'delta' ? [chunk.delta] : [];
+    });
+    const answer = storedAnswer([...deltas, reader.last()], { ...model.endpoint, dialect: model.dialect });
+    const answers = await read(model.stream({ system: '', messages: [answer], tools: [] }, { signal: never }));
+
+    expect(answers.at(-1)).toMatchObject({ finishReason: 'stop' });
+    expect(inputs).toEqual([
+      [expect.objectContaining({ id: 'rs_1' }), expect.objectContaining({ id: 'msg_1' }), expect.anything()],
+      [
+        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi', annotations: [] }] },
+        { type: 'function_call', call_id: 'call_of_fc_1', name: 'ls', arguments: '{}' },
+      ],
+    ]);
+  });
+
+  test('is an error when the second request is refused as well', async () => {
+    let requests = 0;
+    const url = await serve((response) => {
+      requests += 1;
+      response.writeHead(400, JSON_HEADERS).end(JSON.stringify(refusal));
+    });
+    const error = await failureOf(responsesAt(url).stream(call, { signal: never }));
+    expect([error.details['reason'], requests]).toEqual(['bad_request', 2]);
+  });
+});
 
 describe('a failed answer', () => {
   const failed = (error: unknown) => ({ type: 'response.failed', response: { ...responseWith({}), error } });

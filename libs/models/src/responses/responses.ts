@@ -3,10 +3,11 @@ import type { OpenProtocol } from '../http/http-model.js';
 import { postByOpenAi } from '../http/openai-client.js';
 import { buildRequest } from './build-request.js';
 import { EventReader } from './event-reader.js';
+import { withoutUnverified } from './unverified-reasoning.js';
 
 /** OpenAI's Responses, without state at the provider. */
 export const responses: OpenProtocol = (config, transport, clocks) => ({
   encode: (call) => encodeBody(buildRequest(config, call)),
-  post: postByOpenAi('/responses', { config, transport, clocks }),
+  post: withoutUnverified(postByOpenAi('/responses', { config, transport, clocks })),
   newReader: () => new EventReader(),
 });
