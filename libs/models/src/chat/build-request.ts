@@ -1,5 +1,5 @@
 import type { ModelConfig } from '@caribou/config';
-import { omitUndefined } from '@caribou/contracts';
+import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { ModelCall } from '@caribou/core';
 import { endpointOf } from '../http/endpoint.js';
 import { memoize } from '../http/request-body.js';

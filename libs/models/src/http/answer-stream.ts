@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { omitUndefined } from '@caribou/contracts';
+import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { ModelDelta } from '@caribou/core';
 import type { EventSourceMessage } from 'eventsource-parser';
 import { DeltaQueue } from './delta-queue.js';

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { ClocksConfig, ModelConfig } from '@caribou/config';
 import { type ModelError, omitUndefined } from '@caribou/contracts';
 import type { Logger, ModelCall, ModelPort } from '@caribou/core';
-import { endpointOf } from './endpoint.js';
 import type { AnswerReader } from './answer-reader.js';
 import { AnswerStream } from './answer-stream.js';
 import { originOf } from './endpoint.js';
