@@ -40,6 +40,8 @@ export async function answer(res: ServerResponse, reply: Reply, options: AnswerO
     else {
       record.finished = true;
       if (op.op === 'fail') sink.fail(new ModelApiError(op.status, op.message));
+      else if (op.op === 'fault')
+        throw new Error(`chooseReply accepted the fault "${op.kind}", which this server has not`);
       else cut(res, op.reset, sink);
       return;
     }
@@ -49,7 +51,8 @@ export async function answer(res: ServerResponse, reply: Reply, options: AnswerO
   sink.finish(reply.finish, usageOf(reply, options));
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Waits; returns early when the client disconnects. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal });
   } catch (cause) {
@@ -119,7 +122,8 @@ function streamSink(res: ServerResponse, options: AnswerOptions): Sink {
   };
 }
 
-async function waitForDrain(res: ServerResponse, signal: AbortSignal): Promise<void> {
+/** Resolves when more can be written, or the client has disconnected. */
+export async function waitForDrain(res: ServerResponse, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {
     const onDone = (): void => {

@@ -15,6 +15,10 @@ export interface ReplyContext {
   /** Prefix of the tool call ids of this answer. */
   responseId: string;
   constantCallId?: string | undefined;
+  /** Names the calls of this answer by their index, unless the script does; absent: `call_<responseId>_<index>`. */
+  callId?: (index: number) => string;
+  /** The kinds of `#fault` that the server can carry out; absent: none. */
+  faults?: ReadonlySet<string>;
 }
 
 /**
@@ -32,7 +36,7 @@ export function chooseReply(request: ChatRequest, context: ReplyContext): Reply 
   const summary = summaryScript(request.messages, request.tools !== undefined);
   if (summary !== undefined) return builtInScript(summary, context);
   if (isTitlePrompt(turn.humanText, request.tools !== undefined)) return holdableTitle(turn.humanText, context);
-  const script = readScript(turn.humanText);
+  const script = readScript(turn.humanText, context.faults);
   const callId = callIds(script, context);
   if (script !== undefined) return scriptReply(script, turn, { request, context, callId });
   const tools = new Set((request.tools ?? []).map((tool) => tool.function.name));
@@ -71,12 +75,18 @@ function scriptReply(
 
 function callIds(script: Script | undefined, context: ReplyContext): (index: number) => string {
   const constant = script?.callId ?? context.constantCallId;
-  return (index) => constant ?? `call_${context.responseId}_${index}`;
+  return (index) => constant ?? context.callId?.(index) ?? `call_${context.responseId}_${index}`;
 }
 
-function readScript(text: string): Script | undefined {
+function readScript(text: string, faults: ReadonlySet<string> = new Set()): Script | undefined {
   try {
-    return parseScript(text);
+    const script = parseScript(text);
+    for (const action of script?.steps.flat() ?? []) {
+      if (action.do === 'fault' && !faults.has(action.kind)) {
+        throw new ScriptError(`#fault ${action.kind}`, `this server has ${[...faults].join(', ') || 'no faults'}`);
+      }
+    }
+    return script;
   } catch (cause) {
     if (!(cause instanceof ScriptError)) throw cause;
     throw new ModelApiError(400, cause.message, { param: 'messages', code: 'bad_directive' });

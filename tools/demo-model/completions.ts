@@ -52,7 +52,12 @@ export async function complete(req: IncomingMessage, res: ServerResponse, contex
   }
 }
 
-async function readBody(req: IncomingMessage): Promise<string> {
+/**
+ * The body of a request as text.
+ *
+ * @throws ModelApiError 413 above 64 MiB.
+ */
+export async function readBody(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of req as AsyncIterable<Buffer>) {

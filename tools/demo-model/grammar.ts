@@ -12,6 +12,7 @@ export type Action =
   | { do: 'delay'; ms: number; times: number }
   | { do: 'hold'; name: string; at: 'here' | 'before' | number; times: number }
   | { do: 'error'; status: number; message: string; times: number }
+  | { do: 'fault'; kind: string; detail: string; times: number }
   | { do: 'cut'; afterTokens: number; reset: boolean; times: number };
 
 /** Model turns in order, and the id every tool call of the script gets when one was set. */
@@ -48,6 +49,7 @@ const readers: Record<string, Reader> = {
   delay: (w) => ({ do: 'delay', times: w.times(), ms: w.number('MS', MAX_MS) }),
   hold: (w) => ({ do: 'hold', times: w.times(), name: w.word('NAME'), at: w.place() }),
   error: (w) => ({ do: 'error', times: w.times(), status: w.status(), message: w.text() }),
+  fault: (w) => ({ do: 'fault', times: w.times(), kind: w.word('KIND'), detail: w.text() }),
   cut: (w) => ({
     do: 'cut',
     times: w.times(),
@@ -95,7 +97,7 @@ function place(script: Script, action: Action, joined: boolean): void {
 }
 
 function isLeadIn(action: Action): boolean {
-  if (action.do === 'error' || action.do === 'cut') return action.times !== Number.POSITIVE_INFINITY;
+  if (['error', 'fault', 'cut'].includes(action.do)) return 'times' in action && Number.isFinite(action.times);
   return ['think', 'delay', 'hold', 'usage', 'headers'].includes(action.do);
 }
 

@@ -15,6 +15,7 @@ export type Op =
   | { op: 'wait'; ms: number }
   | { op: 'hold'; name: string }
   | { op: 'fail'; status: number; message: string }
+  | { op: 'fault'; kind: string; detail: string }
   | { op: 'cut'; reset: boolean };
 
 export interface Usage {

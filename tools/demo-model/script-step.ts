@@ -41,6 +41,7 @@ const planners: { [Kind in Placed['do']]: Planner<Kind> } = {
   headers: () => [{ op: 'headers' }],
   delay: ({ ms }) => [{ op: 'wait', ms }],
   error: ({ status, message }) => [{ op: 'fail', status, message: message || 'scripted failure' }],
+  fault: ({ kind, detail }) => [{ op: 'fault', kind, detail }],
   hold: ({ at, name }) => (at === 'here' ? [{ op: 'hold', name }] : []),
   cut: ({ afterTokens, reset }) => (afterTokens === 0 ? [{ op: 'cut', reset }] : []),
   length: () => [],

@@ -57,7 +57,8 @@ export async function startDemoModel(options: DemoModelOptions = {}): Promise<De
   };
 }
 
-async function listen(server: Server, port: number, host: string): Promise<number> {
+/** Listens on an address; resolves with the port. */
+export async function listen(server: Server, port: number, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
