@@ -1,0 +1,18 @@
+/** A number from 0 up to, but not including, 1. */
+export type Random = () => number;
+
+/** Random numbers that a seed decides (mulberry32). */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A whole number from `least` to `most`, both included. */
+export function wholeNumber(random: Random, least: number, most: number): number {
+  return least + Math.floor(random() * (most - least + 1));
+}
