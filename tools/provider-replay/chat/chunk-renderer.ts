@@ -20,9 +20,17 @@ export interface ChunkStyle {
   deltas(delta: Delta, answer: CollectedAnswer): Json[];
   /** Deltas that the vendor only sends when everything else was sent. */
   closing?(answer: CollectedAnswer, end: AnswerEnd): Json[];
+  /** The delta beside the finish reason; absent: empty. */
+  lastDelta?(answer: CollectedAnswer, end: AnswerEnd): Json;
   finishReason(end: AnswerEnd, answer: CollectedAnswer): string;
+  /** Whether chunks before the last have no finish_reason; otherwise it is null. */
+  readonly omitsNullFinish?: boolean;
+  /** Called when the answer has been sent to its end. */
+  finished?(answer: CollectedAnswer): void;
   /** Fields beside the last finish_reason. */
   lastChoice?(end: AnswerEnd): Json;
+  /** Fields of the chunk with the counts of tokens, beside them. */
+  readonly besideUsage?: Json;
   usage(end: AnswerEnd): Json;
   /**
    * Where the counts of tokens are: in a chunk of their own without choices, in the last chunk, or in both; `none`: not asked for.
@@ -46,10 +54,12 @@ export function chunkRenderer(style: ChunkStyle): Renderer {
     dataEvent({
       ...style.envelope,
       object: 'chat.completion.chunk',
-      choices: [{ index: 0, delta, finish_reason: finish, ...style.choice, ...more.choice }],
+      choices: [{ index: 0, delta, ...finishOf(finish), ...style.choice, ...more.choice }],
       ...(style.nullUsage && style.usageIn === 'own' ? { usage: null } : {}),
       ...more.top,
     });
+  const finishOf = (reason: string | null): Json =>
+    reason === null && style.omitsNullFinish === true ? {} : { finish_reason: reason };
   return {
     ...(style.headers === undefined ? {} : { headers: style.headers }),
     start: () => [...(style.before?.() ?? []), ...(style.first === undefined ? [] : [chunk(style.first, null)])],
@@ -59,15 +69,17 @@ export function chunkRenderer(style: ChunkStyle): Renderer {
     },
     finish(end) {
       const usage = style.usage(end);
-      const top = style.usageIn === 'last' ? { usage } : {};
-      const own = { ...style.envelope, object: 'chat.completion.chunk', choices: [], usage };
+      const top = style.usageIn === 'last' ? { usage, ...style.besideUsage } : {};
+      style.finished?.(answer);
+      const own = { ...style.envelope, object: 'chat.completion.chunk', choices: [], usage, ...style.besideUsage };
       const closing = (style.closing?.(answer, end) ?? []).map((inner) => chunk(inner, null));
       const choice = style.lastChoice?.(end) ?? {};
-      const last = chunk({}, style.finishReason(end, answer), { choice, top });
+      const last = chunk(style.lastDelta?.(answer, end) ?? {}, style.finishReason(end, answer), { choice, top });
       return [...closing, last, ...(style.usageIn === 'own' ? [dataEvent(own)] : []), DONE];
     },
     fail: (problem) => style.fail(problem),
     body: (end) => ({
+      ...style.besideUsage,
       ...style.envelope,
       object: 'chat.completion',
       choices: [

@@ -6,6 +6,11 @@ export interface CollectedCall {
   args: string;
 }
 
+/** Tool calls in the form in which a whole message has them. */
+export function wholeCalls(answer: CollectedAnswer): { id: string; type: 'function'; function: object }[] {
+  return answer.calls.map(({ id, name, args }) => ({ id, type: 'function', function: { name, arguments: args } }));
+}
+
 /** What the deltas of an answer add up to. */
 export class CollectedAnswer {
   text = '';

@@ -2,7 +2,7 @@
 export interface PairedMessage {
   readonly role: string;
   readonly tool_calls?: readonly { readonly id: string }[] | null | undefined;
-  readonly tool_call_id?: string | undefined;
+  readonly tool_call_id?: string | null | undefined;
 }
 
 /** How tool calls and tool messages do not fit; `at` is the index of the message that the vendor names. */
@@ -27,9 +27,4 @@ export function pairingFault(messages: readonly PairedMessage[]): PairingFault |
     }
   }
   return open.size === 0 ? undefined : { fault: 'unanswered', at: messages.length, ids: [...open] };
-}
-
-/** The index of the last message that a person wrote: what comes after it belongs to the current turn. */
-export function lastUserIndex(messages: readonly PairedMessage[]): number {
-  return messages.findLastIndex(({ role }) => role === 'user');
 }

@@ -22,6 +22,7 @@ export async function serveControl(
     '/health': () => ({ status: 'ok', vendor: replay.vendor, scripted: true }),
     '/control/requests': () => replay.requests(searchParams.get('contains') ?? ''),
     '/control/refusals': () => replay.refusals(),
+    '/control/ignored': () => replay.ignored(),
     '/control/extras': () => replay.extras(),
     '/control/usage': () => replay.usage(),
     '/control/holding': () => replay.listHolds(),

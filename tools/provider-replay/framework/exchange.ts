@@ -22,6 +22,7 @@ export interface ExchangeContext {
   takeProblem(): Problem | undefined;
   onRequest(record: LiveRecord, path: string, headers: IncomingHttpHeaders): void;
   onRefusal(record: LiveRecord, rule: string, answer: HttpAnswer): void;
+  onIgnored(record: LiveRecord, fields: readonly string[]): void;
   onUsage(model: string, usage: TokenCounts): void;
 }
 
@@ -47,6 +48,7 @@ export async function exchange(req: IncomingMessage, res: ServerResponse, contex
       body: parse(raw, context.vendor),
     };
     const checked = context.vendor.check(request);
+    context.onIgnored(record, checked.ignored ?? []);
     const input = checked.input ?? { total: countInput(checked.chat), cached: 0, cacheWritten: 0 };
     refuseByLimits(checked, input, context);
     await reply(res, checked, { ...context, record, input, signal: left.signal });

@@ -35,6 +35,14 @@ export interface RefusedRequest {
   body: unknown;
 }
 
+/** Something in a request that the vendor accepted and did not read. */
+export interface IgnoredField {
+  /** The id of the request. */
+  id: number;
+  /** Such as `messages[1].reasoning_content`. */
+  field: string;
+}
+
 /** A running server. A client of the vendor takes `baseUrl`. */
 export interface ProviderReplay {
   vendor: string;
@@ -45,6 +53,8 @@ export interface ProviderReplay {
   requests(contains?: string): ReplayedRequest[];
   /** The newest 1000 refusals of checks, oldest first; those that a script asked for are not among them. */
   refusals(): RefusedRequest[];
+  /** What the vendor accepted and did not read, as far as its documentation says so; the newest 1000, oldest first. */
+  ignored(): IgnoredField[];
   /** The opaque values that were issued. */
   extras(): IssuedExtra[];
   /** The server's own sum of the tokens that it reported, by model. */

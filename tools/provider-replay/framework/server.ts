@@ -15,11 +15,12 @@ import { serveControl } from './control-routes.js';
 import { exchange, type ExchangeContext, refusalOf } from './exchange.js';
 import { IssuedExtras } from './issued-extras.js';
 import type { Problem } from './problem.js';
-import type { ProviderReplay, ProviderReplayOptions, RefusedRequest, ReplayedRequest } from './replay.js';
+import type { IgnoredField, ProviderReplay, ProviderReplayOptions, RefusedRequest, ReplayedRequest } from './replay.js';
 import { TokenSums } from './token-sums.js';
 import type { Vendor } from './vendor.js';
 
 const MAX_REFUSALS = 1_000;
+const MAX_IGNORED = 1_000;
 const MAX_DETAILS = 1_000;
 
 /** Starts a server that checks and answers as the vendor documents; resolves when it listens. */
@@ -44,6 +45,7 @@ class ReplayState {
   private readonly sums = new TokenSums();
   private readonly details = new Map<number, { path: string; headers: IncomingHttpHeaders }>();
   private readonly refused: RefusedRequest[] = [];
+  private readonly ignored: IgnoredField[] = [];
   private readonly problems: Problem[] = [];
   private readonly prefix = randomBytes(6).toString('hex');
   private count = 0;
@@ -71,6 +73,10 @@ class ReplayState {
         this.refused.push({ id: record.id, rule, status, body });
         if (this.refused.length > MAX_REFUSALS) this.refused.shift();
       },
+      onIgnored: ({ id }, fields) => {
+        this.ignored.push(...fields.map((field) => ({ id, field })));
+        this.ignored.splice(0, this.ignored.length - MAX_IGNORED);
+      },
       onUsage: (model, usage) => this.sums.add(model, usage),
     };
   }
@@ -83,6 +89,7 @@ class ReplayState {
       port,
       requests: (contains) => this.control.requests(contains).map((record) => this.withDetails(record)),
       refusals: () => [...this.refused],
+      ignored: () => [...this.ignored],
       extras: () => this.issued.list(),
       usage: () => this.sums.list(),
       listHolds: () => this.control.listHolds(),
@@ -107,6 +114,7 @@ class ReplayState {
     this.sums.clear();
     this.details.clear();
     this.refused.length = 0;
+    this.ignored.length = 0;
     this.problems.length = 0;
   }
 }

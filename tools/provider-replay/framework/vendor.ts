@@ -52,6 +52,8 @@ export interface CheckedRequest {
   readonly stream: boolean;
   /** What the vendor counts in the request; absent: characters / 4, nothing cached. */
   readonly input?: InputTokens;
+  /** What the vendor accepts and does not read, such as `messages[1].reasoning_content`. */
+  readonly ignored?: readonly string[];
   /** `responseId` is unique and [0-9a-z]. */
   createRenderer(responseId: string): Renderer;
 }

@@ -1,77 +1,55 @@
 import { randomBytes } from 'node:crypto';
 import type { Delta } from '../../../demo-model/reply.js';
-import { type ChunkStyle, chunkRenderer } from '../../chat/chunk-renderer.js';
-import { readShape } from '../../chat/shape.js';
-import { answerProblem } from '../../framework/problem.js';
-import type { AnswerEnd, EndReason, Vendor, VendorDefinition } from '../../framework/vendor.js';
+import { chatVendor, envelopeOf, wantsUsage } from '../../chat/chat-vendor.js';
+import type { ChunkStyle } from '../../chat/chunk-renderer.js';
+import { type CollectedAnswer, wholeCalls } from '../../chat/collected-answer.js';
+import { openaiUsage } from '../../chat/usage.js';
+import type { AnswerEnd, EndReason, VendorDefinition } from '../../framework/vendor.js';
 import { openaiProblems, openaiStreamError, shapeRefusal } from './openai-errors.js';
 import { OpenaiChatRequest } from './openai-request.js';
 import { checkOpenaiRules } from './openai-rules.js';
 
 /** OpenAI's chat completions. */
-export const openai: VendorDefinition = { name: 'openai', open: () => openaiServer };
-
-const openaiServer: Vendor = {
-  basePath: '/v1',
-  path: /^\/v1\/chat\/completions$/,
-  authorized: (headers, apiKey) => headers.authorization === `Bearer ${apiKey}`,
-  callId: (unique, index) => `call_${unique}${String(index).padStart(4, '0')}`,
-  refuse: (problem) => answerProblem(openaiProblems, problem),
-  check({ body }) {
-    const request = readShape(OpenaiChatRequest, body, shapeRefusal);
-    checkOpenaiRules(request);
-    return {
-      chat: request,
-      stream: request.stream === true,
-      createRenderer: (responseId) => chunkRenderer(openaiStyle(request, responseId)),
-    };
-  },
+export const openai: VendorDefinition = {
+  name: 'openai',
+  open: () =>
+    chatVendor({
+      basePath: '/v1',
+      schema: OpenaiChatRequest,
+      shapeRefusal,
+      rules: checkOpenaiRules,
+      style: openaiStyle,
+      problems: openaiProblems,
+    }),
 };
 
-function openaiStyle(request: OpenaiChatRequest, responseId: string): ChunkStyle {
-  const options = request.stream_options;
-  const obfuscation =
-    options?.include_obfuscation === false ? {} : { obfuscation: randomBytes(5).toString('base64url') };
-  const includeUsage = options?.include_usage === true;
+/** OpenAI's wire shape. */
+export function openaiStyle(request: OpenaiChatRequest, responseId: string): ChunkStyle {
+  const padded = request.stream === true && request.stream_options?.include_obfuscation !== false;
   return {
     headers: { 'x-request-id': `req_${responseId}`, 'openai-processing-ms': '41' },
     envelope: {
-      id: `chatcmpl-${responseId}`,
-      created: Math.floor(Date.now() / 1000),
-      model: request.model,
+      ...envelopeOf(request, `chatcmpl-${responseId}`),
       service_tier: 'default',
       system_fingerprint: null,
-      ...(request.stream === true ? obfuscation : {}),
+      ...(padded ? { obfuscation: randomBytes(5).toString('base64url') } : {}),
     },
     choice: { logprobs: null },
     first: { role: 'assistant', content: '', refusal: null },
     deltas: openaiDeltas,
-    finishReason: ({ reason }) => FINISH[reason],
+    finishReason: ({ reason }) => OPENAI_FINISH[reason],
     closing: (_answer, { reason }) => (reason === 'refusal' ? [{ refusal: REFUSAL }] : []),
     usage: openaiUsage,
-    usageIn: includeUsage ? 'own' : 'none',
+    usageIn: wantsUsage(request) ? 'own' : 'none',
     nullUsage: true,
-    message: (answer, { reason }) => ({
-      content: reason === 'refusal' || (answer.text === '' && answer.calls.length > 0) ? null : answer.text,
-      refusal: reason === 'refusal' ? REFUSAL : null,
-      annotations: [],
-      ...(answer.calls.length === 0
-        ? {}
-        : {
-            tool_calls: answer.calls.map(({ id, name, args }) => ({
-              id,
-              type: 'function',
-              function: { name, arguments: args },
-            })),
-          }),
-    }),
+    message: openaiMessage,
     fail: openaiStreamError,
   };
 }
 
 const REFUSAL = "I'm sorry, but I can't assist with that.";
 
-const FINISH: Record<EndReason, string> = {
+export const OPENAI_FINISH: Record<EndReason, string> = {
   stop: 'stop',
   tool_calls: 'tool_calls',
   length: 'length',
@@ -80,19 +58,16 @@ const FINISH: Record<EndReason, string> = {
 };
 
 /** OpenAI does not show the reasoning of its models in chat completions. */
-export const openaiDeltas = (delta: Delta): Record<string, unknown>[] => ('reasoning_content' in delta ? [] : [delta]);
+function openaiDeltas(delta: Delta): Record<string, unknown>[] {
+  return 'reasoning_content' in delta ? [] : [delta];
+}
 
-export function openaiUsage({ usage: { input, output, reasoning } }: AnswerEnd): Record<string, unknown> {
+function openaiMessage(answer: CollectedAnswer, { reason }: AnswerEnd): Record<string, unknown> {
+  const refused = reason === 'refusal';
   return {
-    prompt_tokens: input.total,
-    completion_tokens: output,
-    total_tokens: input.total + output,
-    prompt_tokens_details: { cached_tokens: input.cached, audio_tokens: 0 },
-    completion_tokens_details: {
-      reasoning_tokens: reasoning,
-      audio_tokens: 0,
-      accepted_prediction_tokens: 0,
-      rejected_prediction_tokens: 0,
-    },
+    content: refused || (answer.text === '' && answer.calls.length > 0) ? null : answer.text,
+    refusal: refused ? REFUSAL : null,
+    annotations: [],
+    ...(answer.calls.length === 0 ? {} : { tool_calls: wholeCalls(answer) }),
   };
 }
