@@ -1,7 +1,29 @@
 import type { VendorDefinition } from './framework/vendor.js';
+import { azure } from './vendors/azure/azure.js';
+import { bedrock } from './vendors/bedrock/bedrock.js';
+import { deepseek } from './vendors/deepseek/deepseek.js';
+import { gemini } from './vendors/gemini/gemini.js';
+import { kimi } from './vendors/kimi/kimi.js';
+import { minimax } from './vendors/minimax/minimax.js';
+import { mistral } from './vendors/mistral/mistral.js';
+import { ollama } from './vendors/ollama/ollama.js';
 import { openai } from './vendors/openai/openai.js';
+import { openrouter } from './vendors/openrouter/openrouter.js';
+import { vllm } from './vendors/vllm/vllm.js';
 
-const vendors: readonly VendorDefinition[] = [openai];
+export const vendors: readonly VendorDefinition[] = [
+  azure,
+  bedrock,
+  deepseek,
+  gemini,
+  kimi,
+  minimax,
+  mistral,
+  ollama,
+  openai,
+  openrouter,
+  vllm,
+];
 
 /**
  * The vendor of this name.

@@ -12,7 +12,7 @@ export interface ChatVendorParts<Body extends ChatBody> {
   /** The whole path; absent: the base path and `/chat/completions`. */
   readonly path?: RegExp;
   readonly schema: z.ZodType<Body>;
-  shapeRefusal(issue: ShapeIssue): Refusal;
+  shapeRefusal(issue: ShapeIssue, body: unknown): Refusal;
   /**
    * Rules beyond the shape.
    *
@@ -37,7 +37,7 @@ export function chatVendor<Body extends ChatBody>(parts: ChatVendorParts<Body>):
     callId: parts.callId ?? ((unique, index) => `call_${unique}${String(index).padStart(4, '0')}`),
     refuse: (problem) => answerProblem(parts.problems, problem),
     check(request) {
-      const body = readShape(parts.schema, request.body, (issue) => parts.shapeRefusal(issue));
+      const body = readShape(parts.schema, request.body, (issue) => parts.shapeRefusal(issue, request.body));
       parts.rules(body, request);
       return {
         chat: toChat(body),

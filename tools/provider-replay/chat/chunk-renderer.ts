@@ -20,6 +20,8 @@ export interface ChunkStyle {
   deltas(delta: Delta, answer: CollectedAnswer): Json[];
   /** Deltas that the vendor only sends when everything else was sent. */
   closing?(answer: CollectedAnswer, end: AnswerEnd): Json[];
+  /** Whole events between the last delta and the chunk with the finish reason. */
+  beforeLast?(end: AnswerEnd): string[];
   /** The delta beside the finish reason; absent: empty. */
   lastDelta?(answer: CollectedAnswer, end: AnswerEnd): Json;
   finishReason(end: AnswerEnd, answer: CollectedAnswer): string;
@@ -75,7 +77,13 @@ export function chunkRenderer(style: ChunkStyle): Renderer {
       const closing = (style.closing?.(answer, end) ?? []).map((inner) => chunk(inner, null));
       const choice = style.lastChoice?.(end) ?? {};
       const last = chunk(style.lastDelta?.(answer, end) ?? {}, style.finishReason(end, answer), { choice, top });
-      return [...closing, last, ...(style.usageIn === 'own' ? [dataEvent(own)] : []), DONE];
+      return [
+        ...closing,
+        ...(style.beforeLast?.(end) ?? []),
+        last,
+        ...(style.usageIn === 'own' ? [dataEvent(own)] : []),
+        DONE,
+      ];
     },
     fail: (problem) => style.fail(problem),
     body: (end) => ({
