@@ -80,7 +80,7 @@ export function callsOf(message: Message | undefined): { id: string; function: R
 export function callAt(body: Body, index: number): Message & { id: string; function: Record<string, unknown> } {
   const call = callsOf(at(body, index))[0];
   if (call === undefined) throw new Error(`message ${index} has no call`);
-  return call as Message & { id: string; function: Record<string, unknown> };
+  return call;
 }
 
 export type Choice = Record<string, unknown> & { delta: Record<string, unknown>; finish_reason?: string | null };

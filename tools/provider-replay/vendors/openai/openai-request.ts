@@ -48,6 +48,8 @@ const Message = z.discriminatedUnion('role', [
     refusal: z.string().nullish(),
     name: Name,
     audio: z.strictObject({ id: z.string() }).nullish(),
+    // The guides append the whole message of an answer.
+    annotations: z.array(fields.jsonObject).nullish(),
     tool_calls: z.array(ToolCall).min(1).max(128).optional(),
   }),
   z.strictObject({ role: z.literal('tool'), content: Text, tool_call_id: CallId }),
