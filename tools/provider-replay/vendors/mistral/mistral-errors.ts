@@ -70,9 +70,14 @@ export const mistralProblems: ProblemAnswers<HttpAnswer | undefined> = {
   malformed: () => undefined,
 };
 
+/** A failure in the stream is a finish reason; other errors are the body that they have without a stream. */
 export function mistralStreamError(problem: Problem): string[] {
-  if (problem.kind === 'malformed')
+  if (problem.kind === 'malformed') {
     return ['data: {"id":"cut","object":"chat.completion.chunk","choices":[{"index":0,"del\n\n'];
-  const text = problem.kind === 'status' ? problem.message : 'Service unavailable.';
-  return [dataEvent(answer(500, text, 'internal_server_error', '1000').body)];
+  }
+  if (problem.kind === 'status') {
+    return [dataEvent(answer(problem.status, problem.message, 'internal_server_error', '1000').body)];
+  }
+  const choices = [{ index: 0, delta: { content: '' }, finish_reason: 'error' }];
+  return [dataEvent({ id: 'cut', object: 'chat.completion.chunk', choices }), 'data: [DONE]\n\n'];
 }

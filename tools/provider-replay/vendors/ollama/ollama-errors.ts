@@ -16,7 +16,7 @@ export function refuse(rule: string, message: string): Refusal {
 
 export function shapeRefusal({ fault, path, keys, message }: ShapeIssue): Refusal {
   if (path === 'messages' && fault !== 'type') return refuse('shape', "[] is too short - 'messages'");
-  if (keys.at(-1) === 'content') return refuse('shape', 'invalid message format');
+  if (keys.includes('content')) return refuse('shape', 'invalid message format');
   return refuse('shape', `json: cannot unmarshal value into Go struct field ChatCompletionRequest.${path}: ${message}`);
 }
 
