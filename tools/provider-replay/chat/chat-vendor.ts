@@ -4,6 +4,7 @@ import type { Refusal } from '../framework/refusal.js';
 import type { HttpAnswer, Vendor, VendorRequest } from '../framework/vendor.js';
 import { type ChunkStyle, chunkRenderer } from './chunk-renderer.js';
 import { type ChatBody, toChat } from './conversation.js';
+import { type CacheUnits, PrefixCache } from './prefix-cache.js';
 import { readShape, type ShapeIssue } from './shape.js';
 
 /** What makes a vendor of chat completions. */
@@ -23,6 +24,8 @@ export interface ChatVendorParts<Body extends ChatBody> {
   ignored?(body: Body): string[];
   style(body: Body, responseId: string): ChunkStyle;
   readonly problems: ProblemAnswers<HttpAnswer | undefined>;
+  /** How the vendor's automatic cache counts; absent: it has none, or does not report it. */
+  readonly cache?: CacheUnits;
   /** Absent: `Authorization: Bearer`. */
   readonly authorized?: Vendor['authorized'];
   /** Absent: `call_` and 24 characters. */
@@ -30,6 +33,7 @@ export interface ChatVendorParts<Body extends ChatBody> {
 }
 
 export function chatVendor<Body extends ChatBody>(parts: ChatVendorParts<Body>): Vendor {
+  const cache = parts.cache === undefined ? undefined : new PrefixCache(parts.cache);
   return {
     basePath: parts.basePath,
     path: parts.path ?? new RegExp(`^${parts.basePath}/chat/completions$`),
@@ -42,6 +46,7 @@ export function chatVendor<Body extends ChatBody>(parts: ChatVendorParts<Body>):
       return {
         chat: toChat(body),
         stream: body.stream === true,
+        ...(cache === undefined ? {} : { input: cache.count(body) }),
         ignored: parts.ignored?.(body) ?? [],
         createRenderer: (responseId) => chunkRenderer(parts.style(body, responseId)),
       };

@@ -5,7 +5,16 @@ import type { Op, Reply } from '../../demo-model/reply.js';
 import { cutEventWriter, type EventWriter, wholeEventWriter } from './event-writer.js';
 import { faultOf, type Problem } from './problem.js';
 import { seededRandom } from './random.js';
-import type { AnswerEnd, CheckedRequest, EndReason, HttpAnswer, Renderer, TokenCounts, Vendor } from './vendor.js';
+import type {
+  AnswerEnd,
+  CheckedRequest,
+  EndReason,
+  HttpAnswer,
+  InputTokens,
+  Renderer,
+  TokenCounts,
+  Vendor,
+} from './vendor.js';
 
 export interface AnswerContext {
   vendor: Vendor;
@@ -147,9 +156,15 @@ class Answer {
     const deltas = ops.flatMap((op) => (op.op === 'delta' ? [op.delta] : []));
     const thinking = deltas.filter((delta) => 'reasoning_content' in delta).length;
     const output = usage?.output ?? deltas.length;
-    const input = usage === undefined ? this.context.input : { total: usage.input, cached: 0, cacheWritten: 0 };
+    const input = usage === undefined ? this.context.input : scripted(usage.input, this.context.input);
     return { input, output, reasoning: Math.min(thinking, output) };
   }
+}
+
+/** The tokens of a request as a script has them; what is cached of it stays, as far as it fits. */
+function scripted(total: number, { cached, cacheWritten }: InputTokens): InputTokens {
+  const fromCache = Math.min(cached, total);
+  return { total, cached: fromCache, cacheWritten: Math.min(cacheWritten, total - fromCache) };
 }
 
 /** Sends an answer that is one JSON body, and stores its status in the record. */

@@ -22,6 +22,7 @@ export const azure: VendorDefinition = {
         checkOpenaiRules(body);
       },
       style: azureStyle,
+      cache: { least: 1024, step: 128 },
       problems: azureProblems,
       authorized: (headers, apiKey) => headers['api-key'] === apiKey || headers.authorization === `Bearer ${apiKey}`,
     }),

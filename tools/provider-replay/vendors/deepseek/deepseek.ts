@@ -70,6 +70,7 @@ export const deepseek: VendorDefinition = {
         if (isThinking(request)) checkReasoning(request, issued);
       },
       style: (request, responseId) => deepseekStyle(request, responseId, issued),
+      cache: { least: 64, step: 64 },
       problems: deepseekProblems,
     });
   },

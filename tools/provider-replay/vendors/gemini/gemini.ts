@@ -27,6 +27,7 @@ export const gemini: VendorDefinition = {
         signatures.check(request);
       },
       style: (request, responseId) => geminiStyle(request, responseId, signatures),
+      cache: { least: 1024, step: 1 },
       problems: geminiProblems,
       callId: (unique, index) => `function-call-${unique}${index}`,
     });

@@ -20,6 +20,7 @@ export const kimi: VendorDefinition = {
       rules: (request) => checkKimiRules(request, issued),
       ignored: (request) => Object.keys(request).filter((key) => !KIMI_FIELDS.has(key)),
       style: (request, responseId) => kimiStyle(request, responseId, issued),
+      cache: { least: 256, step: 256 },
       problems: kimiProblems,
     });
   },

@@ -23,6 +23,7 @@ export const minimax: VendorDefinition = {
       rules: (request) => checkMinimaxRules(request, issued),
       ignored: (request) => MINIMAX_IGNORES.filter((key) => request[key] !== undefined),
       style: (request, responseId) => minimaxStyle(request, responseId, issued),
+      cache: { least: 512, step: 1 },
       problems: minimaxProblems,
       callId: (unique, index) => `call_function_${unique}_${index + 1}`,
     });

@@ -19,6 +19,7 @@ export const openai: VendorDefinition = {
       shapeRefusal,
       rules: checkOpenaiRules,
       style: openaiStyle,
+      cache: { least: 1024, step: 128 },
       problems: openaiProblems,
     }),
 };

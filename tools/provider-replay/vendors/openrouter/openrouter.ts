@@ -26,6 +26,7 @@ export const openrouter: VendorDefinition = {
         details.check(request);
       },
       style: (request, responseId) => openrouterStyle(request, responseId, details),
+      cache: { least: 1024, step: 128 },
       problems: openrouterProblems,
     });
   },

@@ -55,6 +55,7 @@ export const vllm: VendorDefinition = {
       rules: checkRules,
       ignored: ignoredReasoning,
       style: vllmStyle,
+      cache: { least: 16, step: 16 },
       problems: vllmProblems,
       callId: (unique, index) => `chatcmpl-tool-${unique}${String(index).padStart(4, '0')}`,
     }),
