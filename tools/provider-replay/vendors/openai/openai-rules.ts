@@ -3,19 +3,12 @@ import type { Refusal } from '../../framework/refusal.js';
 import { refuse } from './openai-errors.js';
 import type { OpenaiChatRequest } from './openai-request.js';
 
-/** Models that reason before they answer: o1, o3, o4 and gpt-5, but not the chat variants of gpt-5. */
-const REASONING_MODEL = /^(o\d|gpt-5(?!.*chat))/;
-/** Models in whose requests `stop` is not supported. */
-const REFUSED_OF_REASONING = [
-  'presence_penalty',
-  'frequency_penalty',
-  'logprobs',
-  'top_logprobs',
-  'logit_bias',
-  'stop',
-] as const;
-
-export const isReasoningModel = (model: string): boolean => REASONING_MODEL.test(model);
+/** Models that reason before they answer: o1, o3, o4, gpt-5 and later, but not the chat variants. */
+const REASONING_MODEL = /^(o\d|gpt-([5-9]|\d\d)(?!.*chat))/;
+/** Later ones reason only as far as `reasoning_effort` says, and take the options of sampling without it. */
+const OPTIONAL_REASONING = /^gpt-(5\.[1-9]|[6-9]|\d\d)/;
+const SAMPLING = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 } as const;
+const REFUSED_WHILE_REASONING = ['logprobs', 'top_logprobs', 'logit_bias'] as const;
 
 /**
  * The rules beyond the shape.
@@ -24,7 +17,7 @@ export const isReasoningModel = (model: string): boolean => REASONING_MODEL.test
  */
 export function checkOpenaiRules(request: OpenaiChatRequest): void {
   checkOptions(request);
-  if (isReasoningModel(request.model)) checkReasoningModel(request);
+  if (REASONING_MODEL.test(request.model)) checkReasoningModel(request);
   checkMessages(request);
 }
 
@@ -56,17 +49,26 @@ function checkReasoningModel(request: OpenaiChatRequest): void {
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
     throw refuse('max_tokens of a reasoning model', message, { param: 'max_tokens', code: 'unsupported_parameter' });
   }
-  for (const key of ['temperature', 'top_p'] as const) {
-    const value = request[key] ?? 1;
-    if (value === 1) continue;
-    const message = `Unsupported value: '${key}' does not support ${value} with this model. Only the default (1) value is supported.`;
+  if (request.stop) throw unsupported('stop');
+  if (OPTIONAL_REASONING.test(request.model) && (request.reasoning_effort ?? 'none') === 'none') return;
+  checkSampling(request);
+}
+
+function checkSampling(request: OpenaiChatRequest): void {
+  for (const key of ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'] as const) {
+    const value = request[key] ?? SAMPLING[key];
+    if (value === SAMPLING[key]) continue;
+    const message = `Unsupported value: '${key}' does not support ${value} with this model. Only the default (${SAMPLING[key]}) value is supported.`;
     throw refuse('sampling of a reasoning model', message, { param: key, code: 'unsupported_value' });
   }
-  for (const key of REFUSED_OF_REASONING) {
-    if ((request[key] ?? undefined) === undefined) continue;
-    const message = `Unsupported parameter: '${key}' is not supported with this model.`;
-    throw refuse('sampling of a reasoning model', message, { param: key, code: 'unsupported_parameter' });
+  for (const key of REFUSED_WHILE_REASONING) {
+    if (request[key]) throw unsupported(key);
   }
+}
+
+function unsupported(param: string): Refusal {
+  const message = `Unsupported parameter: '${param}' is not supported with this model.`;
+  return refuse('sampling of a reasoning model', message, { param, code: 'unsupported_parameter' });
 }
 
 function checkMessages({ messages }: OpenaiChatRequest): void {

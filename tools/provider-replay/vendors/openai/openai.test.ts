@@ -168,6 +168,17 @@ describe('openai', () => {
     expect((await talk.send()).status).toBe(200);
   });
 
+  test('models that reason as far as they are asked to take the options of sampling without it', async () => {
+    const replay = await start({ vendor: openai });
+    const ask = async (more: object) => (await converse(replay, { ...more }, '#say x').send()).status;
+
+    expect(await ask({ model: 'gpt-5.2', temperature: 0.2 })).toBe(200);
+    expect(await ask({ model: 'gpt-5.2', temperature: 0.2, reasoning_effort: 'low' })).toBe(400);
+    expect(await ask({ model: 'gpt-5.2', logprobs: true, reasoning_effort: 'low' })).toBe(400);
+    expect(await ask({ model: 'gpt-5', presence_penalty: 0 })).toBe(200);
+    expect(await ask({ model: 'gpt-5-chat-latest', temperature: 0.2, max_tokens: 5 })).toBe(200);
+  });
+
   test('a refusal and a content filter end the answer in its own words', async () => {
     const replay = await start({ vendor: openai });
     const refused = await converse(replay, streamed, '#fault refusal').send();
