@@ -12,12 +12,12 @@ describe('bedrock', () => {
     expect(await talk.advance()).toMatchObject({ content: 'done here' });
   });
 
-  test('the reasoning of open models is in the content, and closed before a call', async () => {
+  test('the reasoning of open models is in the content, each piece in tags of its own', async () => {
     const replay = await start({ vendor: bedrock });
     const body = { ...oss, stream: true };
 
     expect(joined(await converse(replay, body, '#think so it is', '#say hi').send(), 'content')).toBe(
-      '<reasoning>so it is</reasoning>hi',
+      '<reasoning>so</reasoning><reasoning> it</reasoning><reasoning> is</reasoning>hi',
     );
     expect(joined(await converse(replay, body, '#think so', '#tool bash {}').send(), 'content')).toBe(
       '<reasoning>so</reasoning>',

@@ -2,7 +2,6 @@ import type { Delta } from '../../../demo-model/reply.js';
 import { chatVendor } from '../../chat/chat-vendor.js';
 import type { ChunkStyle } from '../../chat/chunk-renderer.js';
 import { wholeCalls } from '../../chat/collected-answer.js';
-import { InlineThinking } from '../../chat/inline-thinking.js';
 import type { ProblemAnswers } from '../../framework/problem.js';
 import { Refusal } from '../../framework/refusal.js';
 import type { HttpAnswer, VendorDefinition, VendorRequest } from '../../framework/vendor.js';
@@ -56,31 +55,26 @@ function checkRoute({ model }: OpenaiChatRequest, { path }: VendorRequest): void
   );
 }
 
-/** The reasoning of open models is in the content, between tags. */
+/** The reasoning of open models is in the content, between tags; in a stream each piece has tags of its own. */
 function bedrockStyle(request: OpenaiChatRequest, responseId: string): ChunkStyle {
   const plain = openaiStyle(request, responseId);
   if (!request.model.includes('gpt-oss')) return plain;
-  const tags = new InlineThinking('<reasoning>', '</reasoning>');
   return {
     ...plain,
     headers: { 'x-amzn-requestid': responseId },
     first: { role: 'assistant', content: '' },
-    deltas: (delta) => bedrockDeltas(delta, tags),
-    closing: () => {
-      const end = tags.close();
-      return end === '' ? [] : [{ content: end }];
-    },
+    deltas: bedrockDeltas,
+    lastDelta: () => ({ content: null }),
     message: (answer) => ({
-      content: (answer.thinking === '' ? '' : `<reasoning>${answer.thinking}</reasoning>`) + answer.text,
+      content: (answer.thinking === '' ? '' : tagged(answer.thinking)) + answer.text,
       refusal: null,
       ...(answer.calls.length === 0 ? {} : { tool_calls: wholeCalls(answer) }),
     }),
   };
 }
 
-function bedrockDeltas(delta: Delta, tags: InlineThinking): Record<string, unknown>[] {
-  const content = tags.piece(delta);
-  if (content !== undefined) return [{ content }];
-  const end = tags.close();
-  return [...(end === '' ? [] : [{ content: end }]), { ...delta }];
+const tagged = (thinking: string): string => `<reasoning>${thinking}</reasoning>`;
+
+function bedrockDeltas(delta: Delta): Record<string, unknown>[] {
+  return 'reasoning_content' in delta ? [{ content: tagged(delta.reasoning_content) }] : [{ ...delta }];
 }
