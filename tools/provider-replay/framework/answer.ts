@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { pause, sendJson } from '../../demo-model/answer.js';
 import type { Control, LiveRecord } from '../../demo-model/control.js';
-import type { Op, Reply } from '../../demo-model/reply.js';
+import type { Delta, Op, Reply } from '../../demo-model/reply.js';
 import { cutEventWriter, type EventWriter, wholeEventWriter } from './event-writer.js';
 import { faultOf, type Problem } from './problem.js';
 import { seededRandom } from './random.js';
@@ -65,11 +65,12 @@ class Answer {
   async carryOut(op: Op): Promise<boolean> {
     const { control, record, signal } = this.context;
     if (op.op === 'delta') {
-      await this.write(this.context.renderer.delta(op.delta));
+      await this.write(op.delta);
       record.deltas += 1;
       return false;
     }
     if (op.op === 'fail') return await this.fail({ kind: 'status', status: op.status, message: op.message });
+    if (op.op === 'fault' && op.kind === 'stop') return await this.stopBy(op.detail);
     if (op.op === 'fault') return await this.fail(faultOf(op.kind, op.detail, this.context.checked.chat.model));
     await this.writer.flush();
     if (op.op === 'wait') await pause(op.ms, signal);
@@ -79,9 +80,19 @@ class Answer {
     return false;
   }
 
-  async finish(reason: EndReason): Promise<void> {
+  /** Ends the answer by a stop reason of the vendor's own. */
+  private async stopBy(stopReason: string): Promise<boolean> {
+    const known = this.context.vendor.stopReasons ?? [];
+    if (!known.includes(stopReason)) {
+      throw new TypeError(`"#fault stop ${stopReason}": the vendor's own stop reasons are: ${known.join(', ')}`);
+    }
+    await this.finish('stop', { stopReason });
+    return true;
+  }
+
+  async finish(reason: EndReason, more: Pick<AnswerEnd, 'stopReason'> = {}): Promise<void> {
     const { renderer, record, checked } = this.context;
-    const end: AnswerEnd = { reason, usage: this.usage() };
+    const end: AnswerEnd = { reason, ...more, usage: this.usage() };
     const events = [...(await this.beginning()), ...renderer.finish(end)];
     record.finished = true;
     this.context.onUsage(end.usage);
@@ -121,9 +132,9 @@ class Answer {
     return true;
   }
 
-  private async write(events: string[]): Promise<void> {
-    const all = [...(await this.beginning()), ...events];
-    if (this.context.checked.stream) await this.writer.write(all);
+  private async write(delta: Delta): Promise<void> {
+    const events = [...(await this.beginning()), ...this.context.renderer.delta(delta)];
+    if (this.context.checked.stream) await this.writer.write(events);
   }
 
   private async beginning(): Promise<string[]> {

@@ -26,7 +26,7 @@ export interface ExchangeContext {
   onUsage(model: string, usage: TokenCounts): void;
 }
 
-const FAULTS: ReadonlySet<string> = new Set(FAULT_KINDS);
+const FAULTS: ReadonlySet<string> = new Set([...FAULT_KINDS, 'stop']);
 
 /** Handles one request for an answer and records it. */
 export async function exchange(req: IncomingMessage, res: ServerResponse, context: ExchangeContext): Promise<void> {

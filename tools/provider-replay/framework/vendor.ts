@@ -33,6 +33,8 @@ export interface Vendor {
   check(request: VendorRequest): CheckedRequest;
   /** The HTTP answer that the vendor documents for a problem; undefined when it begins to stream and reports it there. */
   refuse(problem: Problem): HttpAnswer | undefined;
+  /** Stop reasons that only this vendor has, which a script can ask for by `#fault stop REASON`. */
+  readonly stopReasons?: readonly string[];
   /** Names the tool call with this index of an answer in the vendor's form; `unique` differs for each answer. */
   callId(unique: string, index: number): string;
 }
@@ -76,6 +78,8 @@ export type EndReason = 'stop' | 'tool_calls' | 'length' | 'content_filter' | 'r
 
 export interface AnswerEnd {
   readonly reason: EndReason;
+  /** The vendor's own stop reason that a script asked for; absent: that of `reason`. */
+  readonly stopReason?: string;
   readonly usage: TokenCounts;
 }
 
