@@ -1,4 +1,5 @@
 import type { VendorDefinition } from './framework/vendor.js';
+import { anthropic } from './vendors/anthropic/vendor.js';
 import { azure } from './vendors/azure/azure.js';
 import { bedrock } from './vendors/bedrock/bedrock.js';
 import { deepseek } from './vendors/deepseek/deepseek.js';
@@ -9,9 +10,11 @@ import { mistral } from './vendors/mistral/mistral.js';
 import { ollama } from './vendors/ollama/ollama.js';
 import { openai } from './vendors/openai/openai.js';
 import { openrouter } from './vendors/openrouter/openrouter.js';
+import { responses } from './vendors/responses/vendor.js';
 import { vllm } from './vendors/vllm/vllm.js';
 
 export const vendors: readonly VendorDefinition[] = [
+  anthropic,
   azure,
   bedrock,
   deepseek,
@@ -22,6 +25,7 @@ export const vendors: readonly VendorDefinition[] = [
   ollama,
   openai,
   openrouter,
+  responses,
   vllm,
 ];
 

@@ -17,13 +17,7 @@ const check = (body: object) =>
     body: { model: 'gpt-5.6', input: [hello], tools: [tool], store: false, ...body },
   });
 
-interface OpenaiError {
-  status: number;
-  message: string;
-  type: string;
-  param: string | null;
-  code: string | null;
-}
+type OpenaiError = Record<'message' | 'type', string> & { status: number; param: string | null; code: string | null };
 
 function errorOf(body: object): OpenaiError {
   try {

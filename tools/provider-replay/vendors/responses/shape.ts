@@ -167,5 +167,4 @@ export const ResponsesBody = z.strictObject({
 export type ResponsesRequest = z.infer<typeof ResponsesBody>;
 export type InputItem = z.infer<typeof Item>;
 export type ReasoningItem = z.infer<typeof Reasoning>;
-export type FunctionCallItem = z.infer<typeof FunctionCall>;
 export type MessageItem = z.infer<typeof Message>;
