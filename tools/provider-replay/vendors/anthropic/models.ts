@@ -93,10 +93,14 @@ export function profileOf(model: string): ModelProfile {
 
 /**
  * Whether `reader` may read thinking blocks that `producer` made. Blocks that it may not read are dropped without an error.
- * Models before preserved thinking read each other's; those with it read their own and those of models before it.
+ * Models before preserved thinking read each other's; those with it read their own and those of models before it. Every model reads
+ * those of Haiku 5.5, which reads none but its own, and Fable reads those of Opus 5.5.
  */
 export function readsThinkingOf(reader: string, producer: string): boolean {
-  return reader === producer || (isPreserved(reader) ? !isPreserved(producer) : !isPreserved(producer));
+  if (reader === producer || producer === 'claude-haiku-5-5') return true;
+  if (reader === 'claude-haiku-5-5') return false;
+  if (!hasPreservedThinking(producer)) return true;
+  return producer === 'claude-opus-5-5' && reader.startsWith('claude-fable-5-');
 }
 
-const isPreserved = (model: string): boolean => !profileOf(model).forcedTools;
+const hasPreservedThinking = (model: string): boolean => !profileOf(model).forcedTools;

@@ -12,6 +12,8 @@ const script = (nonce: string): string => `${nonce}
 #+think and again
 #+tool bash {"command":"ls","z":1,"a":2}
 #+tool bash {"command":"pwd"}
+#+think third
+#+tool bash {"command":"id"}
 #think [redacted] a secret
 #+think one more
 #+tool bash {"command":"cat ünïcode"}
@@ -66,8 +68,8 @@ describe('a conversation of several turns with tools and thinking, by the vendor
     expect(last.content.at(-1)).toMatchObject({ type: 'text', text: 'All done: 日本語 text' });
     expect(messages.map(types)).toEqual([
       ['text'],
-      ['thinking', 'text', 'thinking', 'tool_use', 'tool_use'],
-      ['tool_result', 'tool_result'],
+      ['thinking', 'text', 'thinking', 'tool_use', 'tool_use', 'thinking', 'tool_use'],
+      ['tool_result', 'tool_result', 'tool_result'],
       ['redacted_thinking', 'tool_use'],
       ['tool_result'],
       ['thinking', 'text'],
@@ -78,6 +80,8 @@ describe('a conversation of several turns with tools and thinking, by the vendor
       {},
       { input: { command: 'ls', z: 1, a: 2 } },
       { input: { command: 'pwd' } },
+      { type: 'thinking' },
+      { input: { command: 'id' } },
     ]);
     messages.push({ role: 'user', content: 'two\n#think again\n#say Second' });
     const second = await converse(sdk, { ...params, system: 'Be brief.', tools }, messages);
@@ -95,8 +99,8 @@ describe('a conversation of several turns with tools and thinking, by the vendor
     );
     expect(messages.map(types)).toEqual([
       ['text'],
-      ['thinking', 'text', 'thinking', 'tool_use', 'tool_use'],
-      ['tool_result', 'tool_result'],
+      ['thinking', 'text', 'thinking', 'tool_use', 'tool_use', 'thinking', 'tool_use'],
+      ['tool_result', 'tool_result', 'tool_result'],
       ['tool_use'],
       ['tool_result'],
       ['text'],
@@ -110,7 +114,15 @@ describe('a conversation of several turns with tools and thinking, by the vendor
     const messages: Anthropic.MessageParam[] = [{ role: 'user', content: script('whole') }];
     const message = await sdk.messages.create({ ...params, messages });
     expect(message).toMatchObject({ stop_reason: 'tool_use', role: 'assistant', stop_details: null });
-    expect(message.content.map(({ type }) => type)).toEqual(['thinking', 'text', 'thinking', 'tool_use', 'tool_use']);
+    expect(message.content.map(({ type }) => type)).toEqual([
+      'thinking',
+      'text',
+      'thinking',
+      'tool_use',
+      'tool_use',
+      'thinking',
+      'tool_use',
+    ]);
   });
 });
 

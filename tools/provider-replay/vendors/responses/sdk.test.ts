@@ -25,6 +25,8 @@ const script = `#think Let me look — 🔍
 #+think and again
 #+tool bash {"command":"ls"}
 #+tool bash {"command":"pwd"}
+#+think third
+#+tool bash {"command":"id"}
 #think so
 #+tool bash {"command":"cat ünïcode"}
 #say All done: 日本語`;
@@ -74,6 +76,9 @@ describe('a conversation of several turns with tools and reasoning, by the vendo
       'reasoning',
       'function_call',
       'function_call',
+      'reasoning',
+      'function_call',
+      'function_call_output',
       'function_call_output',
       'function_call_output',
       'reasoning',
@@ -217,7 +222,7 @@ describe('reasoning and what it led to come back together', () => {
       })),
     });
     expect(await send(items, { model: 'gpt-6' })).toMatchObject({
-      input_transformations: [{ reason: 'model_mismatch' }, {}],
+      input_transformations: removed.map((id) => ({ id, reason: 'model_mismatch' })),
     });
   });
 
