@@ -29,5 +29,6 @@ describe('the whole product under work and faults of all kinds', () => {
     expect(violations).toEqual([]);
     expect(figures.kills).toBeGreaterThan(0);
     expect(figures.terminal).toBe(figures.accepted);
+    expect(figures.usage.entered).toBeGreaterThan(0);
   });
 });

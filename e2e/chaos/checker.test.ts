@@ -37,6 +37,7 @@ const effect = (count: number, reported: boolean): Effect => ({ where: 'ledger',
 const history = (over: Partial<History> = {}): History => ({
   threads: [thread()],
   remembered: [{ threadId: 't1', word: 'w', count: 1 }],
+  usage: { answered: [], ledger: [] },
   remains: [],
   incidents: [],
   ...over,

@@ -8,6 +8,7 @@ import {
   type ThreadHistory,
   type Violation,
 } from './history.js';
+import { usageViolations } from './usage-checks.js';
 
 const TERMINAL: readonly string[] = ['success', 'error', 'timeout', 'interrupted', 'gone'];
 /** The number of attempts of a run; the runner that takes it over from the last ends it as an error. */
@@ -31,6 +32,7 @@ export function violationsOf(history: History): readonly Violation[] {
         what: `"${word}" is remembered ${count} times`,
         excerpt: '',
       })),
+    ...usageViolations(history),
     ...history.remains.map((what) => ({ rule: 'remains', what, excerpt: '' })),
     ...history.incidents.map((incident) => ({ rule: 'incident', excerpt: '', ...incident })),
   ];

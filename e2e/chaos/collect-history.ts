@@ -1,7 +1,14 @@
 import type { Message } from '@caribou/contracts';
 import type { Stack } from '../support/stack.js';
 import { linesOf } from '../support/threads-on-disk.js';
-import { type Effect, type FrameMark, type RunHistory, textOf, type ThreadHistory } from './history.js';
+import {
+  type Effect,
+  type FrameMark,
+  type LedgerCount,
+  type RunHistory,
+  textOf,
+  type ThreadHistory,
+} from './history.js';
 import { type FollowedRun, markOf, type WantedEffect } from './journal.js';
 import type { RetryingClient } from './retrying-client.js';
 import { reportOf } from './turns.js';
@@ -43,6 +50,31 @@ async function threadHistory(
   const messages = await messagesOf(threadId, ports.client);
   const wanted = followed.flatMap((run) => run.wanted.map((effect) => effectOf(effect, run, messages ?? [], ports)));
   return { threadId, runs, messages, effects: wanted };
+}
+
+/** Models of chaos runs by their configured name: the name at the provider. */
+export const MODELS: Readonly<Record<string, string>> = { large: 'demo-large', small: 'demo-small' };
+
+interface UsageRow {
+  readonly agent: string;
+  readonly model: string;
+  readonly calls: number;
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly output_tokens: number;
+}
+
+/** The ledger by agent and model. */
+export async function collectUsage(client: RetryingClient): Promise<readonly LedgerCount[]> {
+  const { series } = await client.ask('the usage', async (api) => {
+    const { status, body } = await api.call<{ series: readonly UsageRow[] }>('GET', '/usage?group=agent,model');
+    if (status !== 200) throw new Error(`answered ${status}`);
+    return body;
+  });
+  return series.map(({ agent, model, calls, ...row }) => ({
+    ...{ agent, model: MODELS[model] ?? model, calls },
+    ...{ input: row.input_tokens, cached: row.cached_input_tokens, output: row.output_tokens },
+  }));
 }
 
 async function messagesOf(threadId: string, client: RetryingClient): Promise<readonly Message[] | undefined> {

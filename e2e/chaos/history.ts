@@ -62,10 +62,38 @@ export interface Remembered {
   readonly count: number;
 }
 
+/** A complete answer of the provider, with the tokens that it reported. */
+export interface ProviderCall {
+  /** For a step of a run or a task, for a title, or for an extraction of memory. */
+  readonly kind: 'run' | 'title' | 'memory';
+  /** Equal for attempts of the same call. */
+  readonly key: string;
+  /** Answers of the turn before this one. */
+  readonly step: number;
+  /** The message that opened the turn; of an extraction the conversation. */
+  readonly text: string;
+  readonly model: string;
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+}
+
+/** A row of the ledger, as `GET /api/usage` shows it. */
+export interface LedgerCount {
+  readonly agent: string;
+  /** The provider's name of the model. */
+  readonly model: string;
+  readonly calls: number;
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+}
+
 /** Everything that a run of chaos has recorded; the checker reads nothing else. */
 export interface History {
   readonly threads: readonly ThreadHistory[];
   readonly remembered: readonly Remembered[];
+  readonly usage: { readonly answered: readonly ProviderCall[]; readonly ledger: readonly LedgerCount[] };
   /** Leftovers when everything was at rest, a line each: keys, wakes, processes. */
   readonly remains: readonly string[];
   /** Other incidents: requests that no gateway answered, services that ended by themselves. */

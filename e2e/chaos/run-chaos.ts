@@ -7,12 +7,14 @@ import { type Stack, startStack } from '../support/stack.js';
 import { violationsOf } from './checker.js';
 import { applyFaults, type FaultCounts, reviveCrashed } from './faults.js';
 import { type Member, startFleet } from './fleet.js';
-import { collectHistory } from './collect-history.js';
-import type { Violation } from './history.js';
+import { collectHistory, collectUsage, MODELS } from './collect-history.js';
+import type { History, ProviderCall, Violation } from './history.js';
 import { Journal } from './journal.js';
 import { RetryingClient } from './retrying-client.js';
 import { type FleetSize, planFaults } from './plan.js';
+import { providerCallOf } from './provider-calls.js';
 import { Random } from './random.js';
+import { type UsageFigures, usageFigures } from './usage-checks.js';
 import { processesOf, readRemembered, findLeftovers } from './leftovers.js';
 import { turnsAfter, workload, type WorkloadOptions } from './workload.js';
 
@@ -39,10 +41,19 @@ export interface ChaosResult extends FaultCounts {
   readonly terminal: number;
   readonly takeovers: number;
   readonly longestGapMs: number;
+  readonly usage: UsageFigures;
   readonly violations: readonly Violation[];
 }
 
-const CONFIG = `memory:
+/** Half of each request is reported as read from the provider's cache. */
+const CACHED_SHARE = 0.5;
+const MODEL_LINES = Object.entries(MODELS).map(
+  ([name, model]) => `  - {name: ${name}, model: ${model}, pricing: {input: 2, cached_input: 1, output: 8}}\n`,
+);
+const CONFIG = `models:
+${MODEL_LINES.join('')}title: {model_name: small}
+memory:
+  model_name: small
   debounce_seconds: 1
   max_facts: 500
   retry_base_delay_ms: 200
@@ -56,6 +67,8 @@ interface Scene {
   readonly stack: Stack;
   readonly fleet: readonly Member[];
   readonly paid: readonly string[];
+  /** The complete answers of the scripted model so far. */
+  readonly answered: readonly ProviderCall[];
   readonly close: () => Promise<void>;
 }
 
@@ -68,7 +81,13 @@ async function setScene(size: FleetSize): Promise<Scene> {
   const none = { gateways: 0, runners: 0, managers: 0 };
   // With `everysec` a killed Redis may have answered writes that are not in its file (docs/guarantees.md).
   const env = { CARIBOU_EXTENSIONS_CONFIG: path };
-  const stack = await startStack({ ...none, config: CONFIG, env, fsync: 'always' });
+  const answered: ProviderCall[] = [];
+  const model = {
+    cachedShare: CACHED_SHARE,
+    onAnswered: (...[request, tokens]: Parameters<typeof providerCallOf>) =>
+      void answered.push(providerCallOf(request, tokens)),
+  };
+  const stack = await startStack({ ...none, config: CONFIG, env, model, fsync: 'always' });
   const fleet = await startFleet(stack, size);
   const close = async (): Promise<void> => {
     try {
@@ -83,7 +102,7 @@ async function setScene(size: FleetSize): Promise<Scene> {
       (answer) => answer?.ok === true,
     );
   await waitFor(isReady, { what: 'all services to be ready', timeoutMs: 120_000, everyMs: 100 });
-  return { stack, fleet, paid, close };
+  return { stack, fleet, paid, answered, close };
 }
 
 type Tool = Parameters<typeof startScriptedMcp>[0]['tools'][string];
@@ -103,10 +122,12 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const counts: FaultCounts = { kills: 0, pauses: 0, restarts: 0, cuts: 0 };
   try {
     await work(options, { scene, journal, counts });
-    const violations = await judge(options, scene, journal);
+    const history = await historyOf(options, scene, journal);
+    const violations = violationsOf(history);
     for (const violation of violations) options.say(`violation: ${JSON.stringify(violation)}`);
     const { terminal, takeovers, longestGapMs } = journal;
-    return { ...counts, accepted: journal.runs.length, terminal, takeovers, longestGapMs, violations };
+    const usage = usageFigures(history);
+    return { ...counts, accepted: journal.runs.length, terminal, takeovers, longestGapMs, usage, violations };
   } finally {
     await scene.close();
   }
@@ -155,16 +176,17 @@ export const lineOf = (
   `runs ${runs.length} accepted, ${terminal} terminal; ${kills} kills, ${pauses} pauses, ${restarts} restarts, ` +
   `${cuts} cuts; ${takeovers} takeovers; longest gap ${(longestGapMs / 1_000).toFixed(1)} s`;
 
-async function judge(options: ChaosOptions, scene: Scene, journal: Journal): Promise<readonly Violation[]> {
-  const { stack, fleet, paid } = scene;
+async function historyOf(options: ChaosOptions, scene: Scene, journal: Journal): Promise<History> {
+  const { stack, fleet, paid, answered } = scene;
   const random = new Random(options.seed, 'end');
   const client = new RetryingClient({ gateways: gatewaysOf(scene), random, journal, patienceMs: options.patienceMs });
   const remains = [...(await findLeftovers(stack, journal, options.settleMs))];
   const threads = await collectHistory(journal.runs, { stack, client, paid });
   const remembered = await readRemembered(stack, journal);
+  const usage = { answered: [...answered], ledger: await collectUsage(client) };
   await Promise.all(fleet.map((member) => endGracefully(member, journal)));
   remains.push(...processesOf(stack));
-  return violationsOf({ threads, remembered, remains, incidents: journal.incidents });
+  return { threads, remembered, usage, remains, incidents: journal.incidents };
 }
 
 async function endGracefully(member: Member, journal: Journal): Promise<void> {

@@ -60,8 +60,10 @@ async function whole(threadId: string | undefined, begin: Start, tools: TurnTool
   else await tools.client.follow(run);
 }
 
-const plain: Take = (threadId, { word, kind }, tools) =>
-  whole(threadId, { kind, script: `${word}\n#tokens 25 20` }, tools);
+const plain: Take = (threadId, { word, kind }, tools) => {
+  const options = { context: { model_name: tools.random.pick(['large', 'small']) } };
+  return whole(threadId, { kind, script: `${word}\n#tokens 25 20`, options }, tools);
+};
 
 const withTools: Take = (threadId, { word, kind }, tools) => {
   const lines = [

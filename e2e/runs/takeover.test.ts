@@ -25,7 +25,7 @@ let victim: TestService;
 let rescuer: TestService | undefined;
 
 beforeAll(async () => {
-  stack = await startStack({ runners: 0, constantCallId: 'call_0' });
+  stack = await startStack({ runners: 0, model: { constantCallId: 'call_0' } });
   client = stack.client();
 });
 

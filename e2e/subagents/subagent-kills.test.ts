@@ -12,7 +12,7 @@ let client: ApiClient;
 const doomed: Partial<Record<AppName, TestService>> = {};
 
 beforeAll(async () => {
-  stack = await startStack({ runners: 0, constantCallId: 'call_0', config: 'subagents:\n  slots: 3\n' });
+  stack = await startStack({ runners: 0, model: { constantCallId: 'call_0' }, config: 'subagents:\n  slots: 3\n' });
   client = stack.client();
 });
 

@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type SandboxDriverKind, type ServiceName, omitUndefined } from '@caribou/contracts';
+import type { SandboxDriverKind, ServiceName } from '@caribou/contracts';
 import { startNats, startRedis, startService, type TestServer, type TestService, waitFor } from '@caribou/testing';
 import { natsConfig } from '../../tools/access/nats-config.js';
 import { addressOf, ADMIN, HEALTH, newPasswords, type UserName } from '../../tools/access/passwords.js';
 import { redisConfig } from '../../tools/access/redis-config.js';
-import { type DemoModel, startDemoModel } from '../../tools/demo-model/server.js';
+import { type DemoModel, type DemoModelOptions, startDemoModel } from '../../tools/demo-model/server.js';
 import { ApiClient } from './client.js';
 
 export interface StackOptions {
@@ -17,8 +17,8 @@ export interface StackOptions {
   readonly managers?: number;
   /** Default 0. */
   readonly pools?: number;
-  /** Gives every tool call of the model this id. */
-  readonly constantCallId?: string;
+  /** How the scripted model answers, and who observes it. */
+  readonly model?: Pick<DemoModelOptions, 'constantCallId' | 'cachedShare' | 'onAnswered'>;
   /** Additional environment of every service. */
   readonly env?: Readonly<Record<string, string>>;
   /** Clocks as in production instead of a tenth of them. */
@@ -117,7 +117,7 @@ const modelOf = ({ baseUrl }: DemoModel) => ({
 /** Starts the system and waits until a turn can run, or, for an incomplete system, until its parts are ready. */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const homeDir = await mkdtemp(join(tmpdir(), 'caribou-home-'));
-  const model = await startDemoModel(omitUndefined({ constantCallId: options.constantCallId }));
+  const model = await startDemoModel(options.model);
   const { redis, nats, urlOf } = await startServers(options);
   const login = (app: AppName) => ({ NATS_URL: urlOf(app, 'nats'), REDIS_URL: urlOf(app, 'redis') });
   const configPath = join(homeDir, 'config.yaml');

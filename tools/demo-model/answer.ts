@@ -12,10 +12,22 @@ export interface AnswerOptions {
   stream: boolean;
   includeUsage: boolean;
   inputTokens: number;
+  /** Part of the input tokens that is reported as read from a cache, from 0 to 1. */
+  cachedShare: number;
+  /** Receives what an answer that was sent to its end has reported. */
+  onAnswered: (tokens: ReportedTokens) => void;
   control: Control;
   record: LiveRecord;
   /** Aborts when the client disconnects. */
   signal: AbortSignal;
+}
+
+/** The tokens that an answer reports; cached ones are part of the input, those of reasoning part of the output. */
+export interface ReportedTokens {
+  input: number;
+  cached: number;
+  output: number;
+  reasoning: number;
 }
 
 interface Sink {
@@ -48,7 +60,9 @@ export async function answer(res: ServerResponse, reply: Reply, options: AnswerO
   }
   if (signal.aborted) return;
   record.finished = true;
-  sink.finish(reply.finish, usageOf(reply, options));
+  const tokens = tokensOf(reply, options);
+  sink.finish(reply.finish, usageOf(tokens));
+  options.onAnswered(tokens);
 }
 
 /** Waits; returns early when the client disconnects. */
@@ -70,21 +84,24 @@ function cut(res: ServerResponse, reset: boolean, sink: Sink): void {
   res.end();
 }
 
-function usageOf(reply: Reply, { inputTokens }: AnswerOptions): object {
+function tokensOf(reply: Reply, { inputTokens, cachedShare }: AnswerOptions): ReportedTokens {
   const deltas = reply.ops.flatMap((op) => (op.op === 'delta' ? [op.delta] : []));
   const input = reply.usage?.input ?? inputTokens;
-  const output = reply.usage?.output ?? deltas.length;
   return {
-    prompt_tokens: input,
-    completion_tokens: output,
-    total_tokens: input + output,
-    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
-    completion_tokens_details: {
-      reasoning_tokens: deltas.filter((delta) => 'reasoning_content' in delta).length,
-      audio_tokens: 0,
-    },
+    input,
+    cached: Math.floor(input * cachedShare),
+    output: reply.usage?.output ?? deltas.length,
+    reasoning: deltas.filter((delta) => 'reasoning_content' in delta).length,
   };
 }
+
+const usageOf = ({ input, cached, output, reasoning }: ReportedTokens): object => ({
+  prompt_tokens: input,
+  completion_tokens: output,
+  total_tokens: input + output,
+  prompt_tokens_details: { cached_tokens: cached, audio_tokens: 0 },
+  completion_tokens_details: { reasoning_tokens: reasoning, audio_tokens: 0 },
+});
 
 function streamSink(res: ServerResponse, options: AnswerOptions): Sink {
   const { signal, includeUsage } = options;

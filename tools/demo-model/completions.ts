@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answer } from './answer.js';
+import { answer, type ReportedTokens } from './answer.js';
 import { ModelApiError } from './api-error.js';
 import { chooseReply, countInput } from './choose-reply.js';
 import type { Control } from './control.js';
-import { checkChatRequest } from './request-check.js';
+import { type ChatRequest, checkChatRequest } from './request-check.js';
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
@@ -11,6 +11,8 @@ export interface CompletionContext {
   control: Control;
   apiKey: string | undefined;
   constantCallId: string | undefined;
+  cachedShare: number;
+  onAnswered: ((request: ChatRequest, tokens: ReportedTokens) => void) | undefined;
   /** A new id, unlike those of any other process. */
   nextResponseId(): string;
 }
@@ -39,6 +41,8 @@ export async function complete(req: IncomingMessage, res: ServerResponse, contex
       stream: request.stream === true,
       includeUsage: request.stream_options?.include_usage === true,
       inputTokens: countInput(request),
+      cachedShare: context.cachedShare,
+      onAnswered: (tokens) => context.onAnswered?.(request, tokens),
       control,
       record,
       signal: left.signal,

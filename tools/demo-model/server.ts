@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { MODEL_ID, sendJson } from './answer.js';
+import { MODEL_ID, type ReportedTokens, sendJson } from './answer.js';
 import { ModelApiError } from './api-error.js';
 import { type CompletionContext, complete } from './completions.js';
 import { Control, type RequestRecord } from './control.js';
+import type { ChatRequest } from './request-check.js';
 
 export interface DemoModelOptions {
   /** The port; 0, the default, is any free one. */
@@ -13,6 +14,10 @@ export interface DemoModelOptions {
   constantCallId?: string;
   /** Refuses requests without `Authorization: Bearer <apiKey>` with 401. */
   apiKey?: string;
+  /** Part of the input tokens that is reported as read from a cache, from 0 (the default) to 1. */
+  cachedShare?: number;
+  /** Receives the request and the reported tokens of each answer that was sent to its end. */
+  onAnswered?: (request: ChatRequest, tokens: ReportedTokens) => void;
 }
 
 /** A running demo model. `url` has no path; clients of the OpenAI kind take `baseUrl`, which ends in `/v1`. */
@@ -36,6 +41,8 @@ export async function startDemoModel(options: DemoModelOptions = {}): Promise<De
     control,
     apiKey: options.apiKey,
     constantCallId: options.constantCallId,
+    cachedShare: options.cachedShare ?? 0,
+    onAnswered: options.onAnswered,
     nextResponseId: () => `${prefix}${(count++).toString(36).padStart(4, '0')}`,
   };
   const server = createServer((req, res) => {

@@ -109,14 +109,14 @@ describe('what hooks decide', () => {
 
   test('tokens of a hook are counted beside the turn', async () => {
     const usage = { caller: 'middleware', model: 'small', inputTokens: 3, outputTokens: 1 } as const;
-    const probe = hooks({ beforeModel: () => ({ usage }) });
+    const probe = hooks({ beforeModel: () => ({ usage: [usage, usage] }) });
     const told = { input_tokens: 5, output_tokens: 2, total_tokens: 7 };
     const outcome = await runAgent(agentWith([probe], [{ content: 'one', usage: told }]).agent);
     expect(outcome).toMatchObject({
       last: {
         usage: {
           turns: 1,
-          calls: [usage, { caller: 'lead_agent', model: 'scripted', inputTokens: 5, outputTokens: 2 }],
+          calls: [usage, usage, { caller: 'lead_agent', model: 'scripted', inputTokens: 5, outputTokens: 2 }],
         },
       },
     });

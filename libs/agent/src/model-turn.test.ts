@@ -1,5 +1,5 @@
 import { type AiMessage, ModelError, type RunEvent, type RunEventOf } from '@caribou/contracts';
-import type { AgentMiddleware } from '@caribou/core';
+import type { AgentMiddleware, CallUsage } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
 import {
   type FakeRun,
@@ -16,9 +16,13 @@ import { takeModelTurn } from './model-turn.js';
 
 const state = { messages: [humanMessage('hi')] };
 
-async function turn(model: ScriptedModel, run: FakeRun, chain: readonly AgentMiddleware[] = []): Promise<AiMessage> {
-  const { answer } = await takeModelTurn({ chain, model, tools: [], systemPrompt: 'be good', run, state, step: 3 });
-  return answer;
+function turn(
+  model: ScriptedModel,
+  run: FakeRun,
+  chain: readonly AgentMiddleware[] = [],
+  onUsage: (call: CallUsage) => void = () => undefined,
+): Promise<AiMessage> {
+  return takeModelTurn({ chain, model, tools: [], systemPrompt: 'be good', run, state, step: 3, onUsage });
 }
 const retrying = (): readonly AgentMiddleware[] => leadChain({ sandbox: fakeSandbox(), model: scriptedModel([]) });
 
@@ -88,6 +92,29 @@ describe(takeModelTurn, () => {
         }
       }),
     );
+  });
+
+  test('the tokens of each complete answer are reported, also of one that a layer replaces or requests again', async () => {
+    const usage = { input_tokens: 5, output_tokens: 2, total_tokens: 7 };
+    const layer: AgentMiddleware = {
+      name: 'twice',
+      async wrapModelCall(request, next) {
+        await next(request);
+        const { usage_metadata: _reported, ...answer } = await next(request);
+        return { ...answer, id: 'replaced' };
+      },
+    };
+    const calls: CallUsage[] = [];
+
+    const model = scriptedModel([
+      { content: 'one', usage },
+      { content: 'two', usage },
+    ]);
+    const message = await turn(model, fakeRun(), [layer], (call) => calls.push(call));
+
+    expect(message).toMatchObject({ id: 'replaced', content: 'one' });
+    const call = { caller: 'lead_agent', model: 'scripted', inputTokens: 5, outputTokens: 2 };
+    expect(calls).toEqual([call, call]);
   });
 
   test('call ids are ours and new in every answer, though the provider repeats its own', async () => {
@@ -200,12 +227,13 @@ describe('fallbacks', () => {
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
   const shown = { messages: [{ ...humanMessage('look'), content: [{ type: 'text', text: 'look' }, image] }] };
 
-  test('the turn says which model answered, and a fallback that reads no images gets a note in their place', async () => {
-    const second = named('second', { content: 'hello' });
+  test('its tokens are those of the model that answered, and a fallback that reads no images gets a note in their place', async () => {
+    const second = named('second', { content: 'hello', usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } });
+    const calls: CallUsage[] = [];
     const model = { ...named('first', { error: refused }), supportsVision: true, fallbacks: [second] };
     const chain = leadChain({ sandbox: fakeSandbox(), model });
 
-    const { answer, modelName } = await takeModelTurn({
+    const answer = await takeModelTurn({
       chain,
       model,
       tools: [],
@@ -213,9 +241,10 @@ describe('fallbacks', () => {
       run: fakeRun(),
       state: shown,
       step: 1,
+      onUsage: (call) => calls.push(call),
     });
 
-    expect(modelName).toBe('second');
+    expect(calls).toMatchObject([{ model: 'second', inputTokens: 1 }]);
     expect(answer).toMatchObject({ content: 'hello', response_metadata: { model_name: 'second' } });
     expect(JSON.stringify(model.calls)).toContain('data:image/png');
     expect(JSON.stringify(second.calls)).toContain('An image is left out here');

@@ -10,6 +10,8 @@ import {
 import {
   type AgentMiddleware,
   type AnyTool,
+  type CallUsage,
+  callUsage,
   type ModelCall,
   type ModelPort,
   type ModelRequest,
@@ -32,12 +34,8 @@ export interface ModelTurn {
   readonly run: RunContext;
   readonly state: ThreadState;
   readonly step: number;
-}
-
-export interface TakenTurn {
-  readonly answer: AiMessage;
-  /** Configured name of the model that was called last: a fallback, when the model of the turn could not answer. */
-  readonly modelName: string;
+  /** Receives the tokens of each complete answer, also of one that a layer replaces or requests again. */
+  readonly onUsage: (call: CallUsage) => void;
 }
 
 /**
@@ -48,20 +46,19 @@ export interface TakenTurn {
  * @throws what the layers let through: a ModelError, or the signal's reason when the run was aborted; nothing is
  *   published afterwards
  */
-export function takeModelTurn(turn: ModelTurn): Promise<TakenTurn> {
+export function takeModelTurn(turn: ModelTurn): Promise<AiMessage> {
   const span = { name: MODEL_NODE, fields: { 'caribou.step': turn.step } };
   return traceCall(turn.run, span, (run) => answerThroughLayers({ ...turn, run }));
 }
 
-async function answerThroughLayers(turn: ModelTurn): Promise<TakenTurn> {
+async function answerThroughLayers(turn: ModelTurn): Promise<AiMessage> {
   const { chain, run } = turn;
   let streamed: AiMessage | undefined;
-  let called = turn.model;
   const layers = chain.flatMap((middleware) =>
     middleware.wrapModelCall === undefined ? [] : [{ name: middleware.name, call: wrapOf(middleware, run) }],
   );
   const call = onion<ModelRequest, AiMessage>(layers, async (request) => {
-    called = modelNamed(request.model, turn.model);
+    const called = modelNamed(request.model, turn.model);
     const readable = called === turn.model || called.supportsVision ? request : withoutImagesIn(request);
     streamed = await streamAnswer({ ...turn, model: called }, readable);
     return streamed;
@@ -76,7 +73,7 @@ async function answerThroughLayers(turn: ModelTurn): Promise<TakenTurn> {
   run.signal.throwIfAborted();
   const message = withFittingExtras(answer.id === streamed?.id ? streamed : undefined, answer);
   if (message.id !== streamed?.id) await run.emit(wholeDelta(message, turn.step));
-  return { answer: message, modelName: called.name };
+  return message;
 }
 
 const withoutImagesIn = (request: ModelRequest): ModelRequest => ({
@@ -112,7 +109,7 @@ function streamAnswer(turn: ModelTurn, request: ModelRequest): Promise<AiMessage
   return traceCall(turn.run, call, () => assembleAnswer(turn, request));
 }
 
-async function assembleAnswer({ model, run, step }: ModelTurn, request: ModelRequest): Promise<AiMessage> {
+async function assembleAnswer({ model, run, step, onUsage }: ModelTurn, request: ModelRequest): Promise<AiMessage> {
   run.signal.throwIfAborted();
   const messageId = newId();
   const answer = new AnswerAssembly({ messageId, node: MODEL_NODE, step, model });
@@ -128,6 +125,8 @@ async function assembleAnswer({ model, run, step }: ModelTurn, request: ModelReq
     }
     run.signal.throwIfAborted();
     const message = answer.message();
+    const { usage_metadata: usage } = message;
+    if (usage !== undefined) onUsage(callUsage({ caller: 'lead_agent', model: model.name }, usage));
     await run.emit(answer.lastDelta());
     return message;
   } catch (error) {

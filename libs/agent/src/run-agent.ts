@@ -95,10 +95,12 @@ async function callModel(agent: AgentRun, draft: TurnDraft): Promise<Following> 
   if (before.durable) await commit(agent, draft, 'model_request');
   const start = taskStart('model_request', draft.step);
   await run.emit(start);
-  const turn = { ...agent, tools: toolsOf(agent), state: draft.state, step: draft.step };
-  const { answer, modelName } = await takeModelTurn(turn);
+  const answer = await takeModelTurn({
+    ...{ ...agent, tools: toolsOf(agent), state: draft.state, step: draft.step },
+    onUsage: (call) => draft.addCall(call),
+  });
   draft.addResults([start], [{ messages: [answer] }]);
-  draft.countModelTurn(modelName, answer.usage_metadata);
+  draft.countModelTurn();
   const slow = chain.some((middleware) => middleware.isSlowAfterModel?.(draft.state, run) === true);
   if (slow) await commit(agent, draft, 'after_model');
   return handleAnswer(agent, draft);

@@ -1,5 +1,4 @@
 import {
-  type AiMessage,
   type Message,
   newId,
   type NextNode,
@@ -10,7 +9,7 @@ import {
   subagentUsageOf,
   type ThreadState,
 } from '@caribou/contracts';
-import { applyUpdate, type CallUsage, callUsage, isEmptyUpdate, joinUpdates, type TurnCommit } from '@caribou/core';
+import { applyUpdate, type CallUsage, isEmptyUpdate, joinUpdates, type TurnCommit } from '@caribou/core';
 import type { HookName, HookPass } from '@caribou/middleware';
 
 /**
@@ -79,12 +78,14 @@ export class TurnDraft {
     this.events.push(...ends.map(({ start, update }) => taskEnd(start, update)));
   }
 
-  /** Counts a model turn, and its tokens when the provider reported them. */
-  countModelTurn(model: string, usage: AiMessage['usage_metadata']): void {
+  countModelTurn(): void {
     this.turns += 1;
     this.totalTurns += 1;
-    if (usage === undefined) return;
-    this.calls.push(callUsage({ caller: 'lead_agent', model }, usage));
+  }
+
+  /** Adds the tokens of a model call to the next commit. */
+  addCall(call: CallUsage): void {
+    this.calls.push(call);
   }
 
   /** Returns the draft as the next commit and begins the next super-step. */

@@ -102,7 +102,7 @@ describe('hooks of a custom middleware', () => {
       again: false,
       durable: true,
       stopReason: 'enough',
-      usage: { caller: 'middleware', model: 'small', inputTokens: 3, outputTokens: 1 },
+      usage: [{ caller: 'middleware', model: 'small', inputTokens: 3, outputTokens: 1 }],
     });
   });
 

@@ -94,6 +94,6 @@ export function toStep(given: unknown, own: OwnState<unknown>, speaker: Speaker)
   return {
     ...omitUndefined(rest),
     update: change,
-    ...(usage === undefined ? {} : { usage: { caller: 'middleware', ...usage } }),
+    ...(usage === undefined ? {} : { usage: [{ caller: 'middleware', ...usage }] }),
   };
 }

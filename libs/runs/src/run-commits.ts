@@ -51,6 +51,8 @@ export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
   const start = startOf(claimed);
   if (run.input_committed || (input === null && run.fork_checkpoint_id === null)) {
     await writer.emit(start);
+    const payer = { userId: run.user_id, apiKey: run.api_key ?? undefined };
+    if (await store.isBudgetSpent(payer)) noteBudget(active, 'spent');
     return head.metadata?.source === 'input' && run.input_committed ? 'start' : (head.next[0] ?? 'end');
   }
   const forkedFrom =
@@ -92,13 +94,12 @@ export async function commitTurn(active: ActiveRun, turn: TurnCommit): Promise<'
 }
 
 /** Records what a commit did to the budgets of the user; the loop makes no further model call once one is used up. */
-function noteBudget(active: ActiveRun, budget: BudgetState): void {
+export function noteBudget(active: ActiveRun, budget: BudgetState): void {
   if (budget === 'fine' || (budget === 'spent' && active.isBudgetSpent)) return;
   active.isBudgetSpent ||= budget === 'spent';
   active.ports.metrics.budgetReached(budget === 'spent' ? 'spent' : 'warned');
-  const text =
-    budget === 'spent' ? 'a budget of today is used up: the run ends' : 'a budget of today is nearly used up';
-  active.logger.warn({ event: 'usage.budget' }, text);
+  const text = budget === 'spent' ? 'used up: the run makes no further model call' : 'nearly used up';
+  active.logger.warn({ event: 'usage.budget' }, `a budget of today is ${text}`);
 }
 
 /** Converts a turn to a commit, with the queued events before its own. */

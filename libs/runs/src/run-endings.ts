@@ -3,7 +3,7 @@ import { applyUpdate, type LoopOutcome, type RunTimedOut, type TurnCommit } from
 import { type FinishRequest } from '@caribou/state';
 import type { ActiveRun } from './active-run.js';
 import { cancelPendingCalls } from './cancel-pending-calls.js';
-import { commitRequest, startOf, timeTurn } from './run-commits.js';
+import { commitRequest, noteBudget, startOf, timeTurn } from './run-commits.js';
 
 /** Ends a run whose loop has ended: writes the last turn, the status and the terminal event in one script. */
 export async function finishOutcome(
@@ -15,7 +15,7 @@ export async function finishOutcome(
   const error = outcome.kind === 'failed' ? outcome.error : undefined;
   const { stopReason } = outcome;
   const memory = error === undefined && run.isMemorable ? memoryRequest(run) : {};
-  await timeTurn(run, outcome.last, () =>
+  const { budget } = await timeTurn(run, outcome.last, () =>
     writer.commit((queued, _after, shown) =>
       ports.store.finish(claimed.lease, {
         shown,
@@ -27,6 +27,7 @@ export async function finishOutcome(
       }),
     ),
   );
+  noteBudget(run, budget);
   if (memory.remember !== undefined) ports.onMemoryQueued?.(claimed.lease);
   return error === undefined ? 'success' : 'error';
 }

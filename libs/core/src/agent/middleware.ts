@@ -37,8 +37,8 @@ export interface Step {
   readonly durable?: boolean;
   /** Why the run stopped early; stored with the run when it ends after this turn. */
   readonly stopReason?: string;
-  /** Tokens of the hook's own model call. */
-  readonly usage?: CallUsage;
+  /** Tokens of the hook's own model calls, also of those whose answer is not used. */
+  readonly usage?: readonly CallUsage[];
 }
 
 /** A model call as the wrapping layers see it. Changes affect this call only, never the thread. */

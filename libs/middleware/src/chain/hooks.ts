@@ -87,7 +87,7 @@ function decisionsOf(steps: readonly Step[]): Pick<HookPass, 'again' | 'durable'
   return {
     again: steps.some((step) => step.again === true),
     durable: steps.some((step) => step.durable === true),
-    usage: steps.flatMap((step) => (step.usage === undefined ? [] : [step.usage])),
+    usage: steps.flatMap((step) => step.usage ?? []),
     ...omitUndefined({ stopReason }),
   };
 }

@@ -1,4 +1,4 @@
-import { oneLine, textOf, type ThreadState, omitUndefined } from '@caribou/contracts';
+import { oneLine, textOf, type ThreadState } from '@caribou/contracts';
 import { type AgentMiddleware, isUserMessage, type ModelCall, type ModelPort, userText } from '@caribou/core';
 import { askModel, stripReasoningAndTrim } from '../model-calls/ask-model.js';
 
@@ -36,7 +36,7 @@ export function title(options: TitleOptions = {}): AgentMiddleware {
       const prompt = titlePrompt(exchange, maxWords);
       const { text, usage } = await askModel(model, titleCall(prompt), { run, timeoutMs, maxChars: MAX_ANSWER_CHARS });
       const written = cleanTitle(text, maxChars);
-      return { update: { title: written === '' ? fallback : written }, ...omitUndefined({ usage }) };
+      return { update: { title: written === '' ? fallback : written }, usage };
     },
   };
 }

@@ -16,7 +16,7 @@ describe(askModel, () => {
 
     expect(answer).toEqual({
       text: 'all is well',
-      usage: { caller: 'middleware', model: 'scripted', inputTokens: 7, outputTokens: 3 },
+      usage: [{ caller: 'middleware', model: 'scripted', inputTokens: 7, outputTokens: 3 }],
     });
     expect(run.events).toEqual([]);
   });
@@ -28,7 +28,7 @@ describe(askModel, () => {
   test('a failing model gives an empty answer, with the reported usage', async () => {
     const answer = await ask({ content: 'half', usage, error: modelFailure({ reason: 'connection' }) });
 
-    expect(answer).toMatchObject({ text: '', usage: { inputTokens: 7 } });
+    expect(answer).toMatchObject({ text: '', usage: [{ inputTokens: 7 }] });
   });
 
   test('a filtered answer is an empty one', async () => {
@@ -39,14 +39,20 @@ describe(askModel, () => {
       },
     };
 
-    expect(await askModel(filtered, call, { run: fakeRun(), timeoutMs: 5000, maxChars: 100 })).toEqual({ text: '' });
+    expect(await askModel(filtered, call, { run: fakeRun(), timeoutMs: 5000, maxChars: 100 })).toEqual({
+      text: '',
+      usage: [],
+    });
   });
 
   test('a model that does not end in time is an empty answer', async () => {
     const never = new Promise(() => undefined);
     const model = scriptedModel([{ content: 'late', holdBefore: { delta: 1, until: never } }]);
 
-    expect(await askModel(model, call, { run: fakeRun(), timeoutMs: 5, maxChars: 100 })).toEqual({ text: '' });
+    expect(await askModel(model, call, { run: fakeRun(), timeoutMs: 5, maxChars: 100 })).toEqual({
+      text: '',
+      usage: [],
+    });
   });
 
   test('a cancel ends it, and other errors are rethrown', async () => {

@@ -1,4 +1,4 @@
-import { ModelError, omitUndefined } from '@caribou/contracts';
+import { ModelError } from '@caribou/contracts';
 import {
   type CallUsage,
   callUsage,
@@ -11,8 +11,8 @@ import {
 export interface Answer {
   /** The answer without reasoning; empty when the model failed, took too long, was filtered or returned nothing. */
   readonly text: string;
-  /** Token usage, if the provider reported it, also of a failed call. */
-  readonly usage?: CallUsage;
+  /** Token usage, if the provider reported it, also of a failed call; at most one entry for one call. */
+  readonly usage: readonly CallUsage[];
 }
 
 export interface AskOptions {
@@ -33,16 +33,14 @@ export async function askModel(model: ModelPort, call: ModelCall, options: AskOp
   const late = AbortSignal.timeout(timeoutMs);
   let text = '';
   let finish: string | undefined;
-  let usage: CallUsage | undefined;
-  const answerOf = (answer: string): Answer => ({ text: answer, ...omitUndefined({ usage }) });
+  let usage: readonly CallUsage[] = [];
+  const answerOf = (answer: string): Answer => ({ text: answer, usage });
   try {
     for await (const delta of model.stream(call, { signal: AbortSignal.any([run.signal, late]) })) {
       text += (delta.content ?? '').slice(0, maxChars - text.length);
       finish = delta.finishReason ?? finish;
-      usage =
-        delta.usage === undefined
-          ? usage
-          : callUsage({ caller: 'middleware', model: delta.answeredBy ?? model.name }, delta.usage);
+      const { usage: reported, answeredBy = model.name } = delta;
+      if (reported !== undefined) usage = [callUsage({ caller: 'middleware', model: answeredBy }, reported)];
     }
     run.signal.throwIfAborted();
     return answerOf(finish === 'content_filter' ? '' : stripReasoningAndTrim(text));

@@ -60,7 +60,7 @@ describe(summarization, () => {
     expect(step).toMatchObject({
       update: { messages: ['h1', 'a1', 'h2'].map((id) => ({ type: 'remove', id })), summary_text: 'They met.' },
       durable: true,
-      usage: { caller: 'middleware', model: 'own', inputTokens: 30, outputTokens: 5 },
+      usage: [{ caller: 'middleware', model: 'own', inputTokens: 30, outputTokens: 5 }],
     });
     expect(ids(reached(state(), step))).toEqual(['a2', 'h3']);
     expect(run.decisions).toEqual(['summarization: summarized']);
@@ -161,7 +161,7 @@ describe('models that give no summary', () => {
   ])('where the configured one %s, the one of the run is asked', async (_how, answer) => {
     const step = await before(state(), { summaryModel: named('small', answer), timeoutMs: 20 });
 
-    expect(step).toMatchObject({ update: { summary_text: 'They met.' }, usage: { model: 'own' } });
+    expect(step).toMatchObject({ update: { summary_text: 'They met.' }, usage: [{ model: 'own' }] });
   });
 
   test('the model of the run is not asked when the configured one answers, nor twice when it is the same', async () => {
@@ -183,7 +183,7 @@ describe('models that give no summary', () => {
       run,
     });
 
-    expect(step).toEqual({ update: { guards: expect.anything() }, usage: expect.objectContaining({ model: 'own' }) });
+    expect(step).toEqual({ update: { guards: expect.anything() }, usage: [expect.objectContaining({ model: 'own' })] });
     expect(reached(from, step)).toEqual({ ...from, guards: expect.anything() });
     expect(run.decisions).toEqual(['summarization: skipped']);
   });

@@ -5,16 +5,8 @@ import {
   type StateUpdate,
   type ThreadContext,
   type ThreadState,
-  omitUndefined,
 } from '@caribou/contracts';
-import {
-  type AgentMiddleware,
-  type CallUsage,
-  type ModelPort,
-  type RunContext,
-  stateSlot,
-  type Step,
-} from '@caribou/core';
+import { type AgentMiddleware, type ModelPort, type RunContext, stateSlot, type Step } from '@caribou/core';
 import { z } from 'zod';
 import { type Answer, askModel } from '../model-calls/ask-model.js';
 import { type ContextFill, isReached } from './context-size.js';
@@ -143,23 +135,22 @@ function isWorthIt({ removed }: Cut, state: ThreadState, fired: readonly Context
 const modelsOf = ({ summaryModel }: SummarizationPorts, own: ModelPort): readonly ModelPort[] =>
   summaryModel === undefined || summaryModel.name === own.name ? [own] : [summaryModel, own];
 
-/** The first non-empty answer, else the last; its usage is that of the last call that reported it. */
+/** The first non-empty answer, else the last, with the usage of all calls. */
 async function firstAnswer(models: readonly ModelPort[], ask: (model: ModelPort) => Promise<Answer>): Promise<Answer> {
-  let answer: Answer = { text: '' };
+  let answer: Answer = { text: '', usage: [] };
   for (const model of models) {
-    answer = { ...answer, ...(await ask(model)) };
-    if (answer.text !== '') break;
+    const { text, usage } = await ask(model);
+    answer = { text, usage: [...answer.usage, ...usage] };
+    if (text !== '') break;
   }
   return answer;
 }
 
-const usageOf = (usage: CallUsage | undefined): Pick<Step, 'usage'> => omitUndefined({ usage });
-
-function skipSummary(state: ThreadState, run: RunContext, usage: CallUsage | undefined): Step {
+function skipSummary(state: ThreadState, run: RunContext, usage: Answer['usage']): Step {
   const messages = state.messages.length;
   run.logger.warn({ count: messages }, 'the conversation could not be summarized and is unchanged');
   run.recordDecision('summarization', 'skipped', { messages });
-  return { update: slot.write({ ...slot.read(state), failed: { run_id: run.runId, messages } }), ...usageOf(usage) };
+  return { update: slot.write({ ...slot.read(state), failed: { run_id: run.runId, messages } }), usage };
 }
 
 interface Moment {
@@ -179,7 +170,7 @@ function applySummary({ state, run, fill }: Moment, { removed, kept }: Cut, { te
     summary_text: text.slice(0, MAX_SUMMARY_CHARS).replace(/[\ud800-\udbff]$/, ''),
     ...slot.write(toCountedAfter(state.messages)),
   };
-  return { update, durable: true, ...usageOf(usage) };
+  return { update, durable: true, usage };
 }
 
 const removalOf = ({ id }: Message): RemoveMessage => ({ type: 'remove', id });

@@ -2,25 +2,28 @@
 --[[ Writes a state as the head of its thread for the run that owns it, and appends to the run's log, in one step.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, after and those of run-commit.lua
   Reply  {'ok', checkpoint id, its time, number of the first event, cancel flag or '', what the ledger says of the budgets (p.budgets and
-          p.usage_prefix: also without usage) or nil when the commit was there already}
+          p.usage_prefix: also without usage); of a commit that was there already only whether one is used up}
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
+local function is_spent(run)
+  return p.budgets and spent_budget(p.usage_prefix, p.budgets, run.user_id, run.api_key or '')
+end
+
 local refusal, record, run = refused()
 if refusal then return refusal end
 local earlier = written_before(run, count_events(p.events) + 1)
 if earlier == 'other' then return { 'fenced', 'another sequence' } end
 if earlier then
   local written = cjson.decode(redis.call('HGET', checkpoints_key, record.head))
-  return { 'ok', record.head, written.created_at, p.after + 1, run.cancel }
+  return { 'ok', record.head, written.created_at, p.after + 1, run.cancel, is_spent(run) and 'spent' or '' }
 end
 if is_stale(record, p.commit) then return { 'fenced', 'another head' } end
 
 retake_lease()
 local first = run.seq + 1
 local id, changed, used = commit_step(record, run)
--- A run that waited in the inbox may begin when its budget is used up.
-if p.budgets and spent_budget(p.usage_prefix, p.budgets, run.user_id, run.api_key or '') then budget = 'spent' end
+if budget ~= 'spent' and is_spent(run) then budget = 'spent' end
 append_to(used, 'tries', 0, 'open', '', 'updated_at', now_iso)
 if p.input_committed then append_to(used, 'input_committed', '1') end
 if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end

@@ -1,4 +1,4 @@
-import type { BudgetState } from './usage-ledger.js';
+import type { BudgetState, Payer } from './usage-ledger.js';
 import type {
   CancelAction,
   CheckpointMetadata,
@@ -92,7 +92,7 @@ export interface CommitResult {
   readonly stateBytes: number;
   /** The cancel flag at the time of the script. */
   readonly cancel: CancelAction | null;
-  /** What this commit's usage did to the budgets of the day. */
+  /** What this commit's usage did to the budgets of the day; before a model call also what others did. */
   readonly budget: BudgetState;
 }
 
@@ -159,6 +159,8 @@ export interface FinishResult {
   readonly logBytes: number | null;
   /** Whether the thread has further runs: the caller then publishes a notification (wake). */
   readonly more: boolean;
+  /** What the last commit's usage did to the budgets of the day. */
+  readonly budget: BudgetState;
 }
 
 /**
@@ -187,6 +189,8 @@ export interface RunStore {
   append(lease: RunLease, events: readonly RunEvent[], options?: AppendOptions): Promise<readonly NumberedEvent[]>;
   commit(lease: RunLease, request: CommitRequest): Promise<CommitResult>;
   finish(lease: RunLease, request: FinishRequest): Promise<FinishResult>;
+  /** Whether a budget of today is used up. */
+  isBudgetSpent(payer: Pick<Payer, 'userId' | 'apiKey'>): Promise<boolean>;
   /** Releases the thread for another process: the run stays current and no attempt is counted. */
   handOver(lease: RunLease): Promise<void>;
   /**

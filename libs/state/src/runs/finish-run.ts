@@ -8,6 +8,7 @@ import { NOTHING_ASKED } from './run-codec.js';
 import { entryCounts, entryTexts, logEntries } from '../events/log-entries.js';
 import { numberEvents } from '../events/number-events.js';
 import { loadScript } from '../redis/scripts.js';
+import { budgetStateOf } from '../usage/budget-state.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callOwned } from '../redis/thread-call.js';
 
@@ -90,8 +91,9 @@ export async function finishRun(
     },
     texts: [...last.texts, ...entryTexts(entries)],
   });
-  if (reply[0] === 'repeated') return { appended: [], stateBytes: 0, logBytes: null, more: reply[1] === 1 };
-  const [, rolledBack, first, checkpointId, createdAt, more, logBytes] = reply;
+  if (reply[0] === 'repeated')
+    return { appended: [], stateBytes: 0, logBytes: null, more: reply[1] === 1, budget: 'fine' };
+  const [, rolledBack, first, checkpointId, createdAt, more, logBytes, budget] = reply;
   const events =
     rolledBack === 1
       ? [end('interrupted')]
@@ -101,5 +103,6 @@ export async function finishRun(
     stateBytes: rolledBack === 1 ? 0 : last.stateBytes,
     logBytes: Number(logBytes),
     more: more === 1,
+    budget: budgetStateOf(budget),
   };
 }

@@ -11,7 +11,7 @@
               `dead_letters`: {key, letter, max}; `replaced`: {kwargs} to put into a record that cannot be read
               texts: those of run-commit.lua, then the other entries
   Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run,
-          bytes of the event log}
+          bytes of the event log, what the ledger says of the budgets}
          {'repeated', 1 when more is to run}: this owner ended the run before, as each epoch has one owner
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
@@ -127,4 +127,4 @@ end
 expire_journal()
 release_lease()
 local more = settle(record, settled_status(), '', thread_fields)
-return { 'ok', rollback and 1 or 0, first, checkpoint, now_iso, more and 1 or 0, run.bytes }
+return { 'ok', rollback and 1 or 0, first, checkpoint, now_iso, more and 1 or 0, run.bytes, budget }

@@ -23,6 +23,7 @@ import { numberEvents } from '../events/number-events.js';
 import { loadScript } from '../redis/scripts.js';
 import { type StoreOptions, storeSettings } from '../redis/store-settings.js';
 import { budgetStateOf } from '../usage/budget-state.js';
+import { isBudgetSpent } from '../usage/is-budget-spent.js';
 import { callOwned } from '../redis/thread-call.js';
 import { listOrphans, listUnowned } from './unowned-threads.js';
 
@@ -75,6 +76,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     append: eventAppender(redis, settings),
     commit,
     finish: (lease, request) => finishRun(redis, settings, lease, request),
+    isBudgetSpent: async (payer) => settings.ledger !== undefined && isBudgetSpent(redis, settings.ledger, payer),
     loadCheckpoint: (thread, checkpointId) => loadCheckpoint(redis, thread, checkpointId),
     renew: async (lease) => {
       const reply = await callOwned(redis, lease, scripts.renew, { params: { lease_ms: settings.leaseMs } });

@@ -1,14 +1,15 @@
 import { InvalidRequestError, omitUndefined } from '@caribou/contracts';
 import { z } from 'zod';
-import type { LedgerRow, Payer, UsageLedger } from '../ports/usage-ledger.js';
+import type { LedgerRow, UsageLedger } from '../ports/usage-ledger.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import type { LedgerSettings } from '../redis/store-settings.js';
-import { budgetParams, ledgerParams, wholeTokens } from './usage-call.js';
 import { budgetStateOf } from './budget-state.js';
+import { isBudgetSpent } from './is-budget-spent.js';
 import { ledgerRows } from './ledger-rows.js';
+import { ledgerParams, wholeTokens } from './usage-call.js';
 
-const scripts = { add: loadScript('usage/add-usage'), check: loadScript('usage/check-budget') };
+const addUsage = loadScript('usage/add-usage');
 
 /** Users of all days that one reading of all users may have. */
 const MAX_USER_DAYS = 5_000;
@@ -22,9 +23,6 @@ const RowKey = z.tuple([z.string(), z.string(), z.string()]);
 
 /** The ledger in Redis; `includes/ledger.lua` describes its keys. */
 export function redisUsageLedger(redis: RedisConnection, settings: LedgerSettings): UsageLedger {
-  const budgets = budgetParams(settings.budgets);
-  const payerParams = ({ userId, apiKey = '' }: Payer) => ({ user: userId, api_key: apiKey });
-
   async function usersOf(days: readonly string[]): Promise<readonly (readonly [day: string, userId: string])[]> {
     const found: (readonly [string, string])[] = [];
     for (const day of days) {
@@ -51,21 +49,17 @@ export function redisUsageLedger(redis: RedisConnection, settings: LedgerSetting
   return {
     add: async (payer, agent, calls) => {
       const ledger = ledgerParams(settings, ledgerRows(calls, settings.prices, wholeTokens));
-      const { userId, threadId } = payer;
+      const { userId, apiKey = '', threadId } = payer;
       const thread = threadId === undefined ? undefined : redis.keys.thread({ userId, threadId }).record;
-      const params = { ...payerParams(payer), agent, ledger, ...omitUndefined({ thread }) };
-      return budgetStateOf(await redis.run(scripts.add, [], [JSON.stringify(params)]));
+      const params = { user: userId, api_key: apiKey, agent, ledger, ...omitUndefined({ thread }) };
+      return budgetStateOf(await redis.run(addUsage, [], [JSON.stringify(params)]));
     },
     eraseUser: async (userId) => {
       const days = lastDays(MAX_STORED_DAYS);
       await redis.use((client) => client.unlink(days.map((day) => `${settings.prefix}${userId}:${day}`)));
       for (const day of days) await redis.use((client) => client.srem(`${settings.prefix}users:${day}`, userId));
     },
-    isSpent: async (payer) => {
-      if (budgets === undefined) return false;
-      const params = { ...payerParams(payer), prefix: settings.prefix, budgets };
-      return (await redis.run(scripts.check, [], [JSON.stringify(params)])) === 1;
-    },
+    isSpent: (payer) => isBudgetSpent(redis, settings, payer),
     read: async (days, userId) => {
       const hashes = userId === undefined ? await usersOf(days) : days.map((day) => [day, userId] as const);
       const rows: LedgerRow[] = [];

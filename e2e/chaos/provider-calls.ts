@@ -1,0 +1,23 @@
+import { currentTurn } from '../../tools/demo-model/conversation.js';
+import type { ReportedTokens } from '../../tools/demo-model/answer.js';
+import type { ChatRequest } from '../../tools/demo-model/request-check.js';
+import type { ProviderCall } from './history.js';
+
+/** A word of `planThread` or `turnsAfter`, which is unique among the turns of a run of chaos. */
+export const WORD = /w\d+x\d+x\d+z|after\d+z/;
+
+/**
+ * Describes a complete answer of the scripted model by the request for it. Calls of one step of a run have the same key,
+ * however often they are repeated; so have those for the title of one thread and for the extraction of one conversation.
+ */
+export function providerCallOf(request: ChatRequest, { input, cached, output }: ReportedTokens): ProviderCall {
+  const { humanText: text, after } = currentTurn(request.messages);
+  const tokens = { model: request.model, input, cached, output };
+  const [, said] = /<conversation>\n([\s\S]*)/.exec(text) ?? [];
+  if (said !== undefined) return { kind: 'memory', key: `memory ${wordIn(said)}`, step: 0, text: said, ...tokens };
+  if (request.tools === undefined) return { kind: 'title', key: `title ${wordIn(text)}`, step: 0, text, ...tokens };
+  const step = after.filter(({ role }) => role === 'assistant').length;
+  return { kind: 'run', key: `${step} ${text}`, step, text, ...tokens };
+}
+
+const wordIn = (text: string): string => WORD.exec(text)?.[0] ?? text.slice(0, 200);
