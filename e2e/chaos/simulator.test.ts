@@ -41,6 +41,7 @@ describe('npm run simulate', () => {
     ['expiry', 'outage', 40, /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
     ['lease', 'jump', 40, /was started [23] times, and nothing went wrong but the wall clock/],
     ['takeover', 'kill', 200, /the run of a dead runner waited \d+ s for another one/],
+    ['usage', 'kill', 40, /the ledger of \w+ has \d+ model calls \(sum \d+\), committed were \d+/],
     ['slots', 'kill', 40, /\d tasks of a user hold a slot, where \d may/],
   ])(
     'the fault %s is found',

@@ -27,6 +27,7 @@ export async function violationsOf(world: World, workload: Workload, redis: Virt
     for (const [runId, accepted] of world.history.accepted)
       await (accepted.parentRunId === undefined ? check : tasks).run(accepted, runId);
     check.found.push(...(await findLeftovers(world, workload, checker)), ...takeoverTime(world));
+    check.found.push(...(await world.history.modelCalls.violations(checker, world.scheduler)));
     check.found.push(...world.history.violations, ...world.history.slots.violations, ...world.ledger.repeatedElsewhere);
   }
   for (const thread of workload.threads) await check.thread(thread);
@@ -112,6 +113,8 @@ class Check {
     }
     if (asked.size > 0 && !this.failed.has(thread.threadId) && !this.world.faults.on.has('failover'))
       this.found.push(`thread ${thread.threadId}: calls without an answer: ${[...asked.keys()].join(', ')}`);
+    const answers = messages.filter((message): message is AiMessage => message.type === 'ai');
+    this.found.push(...this.world.history.modelCalls.uncounted(thread.userId, answers));
     this.order(thread);
   }
 

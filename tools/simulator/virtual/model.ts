@@ -21,10 +21,15 @@ export interface ModelParts {
   readonly scheduler: Scheduler;
   readonly faults: Faults;
   readonly kill: (process: SimProcess) => void;
+  /** A number that no other model call of the history has. */
+  readonly nextModelCall: () => number;
 }
 
-/** A model that follows the newest user message; each call of each answer has a unique token. */
-export function planModel(process: SimProcess, { scheduler, faults, kill }: ModelParts): ModelPort {
+/**
+ * A model that follows the newest user message; each call of each answer has a unique token. The input tokens that an
+ * answer reports are the number of the model call.
+ */
+export function planModel(process: SimProcess, { scheduler, faults, kill, nextModelCall }: ModelParts): ModelPort {
   const { random } = scheduler;
   async function pause(signal: AbortSignal, ms: number): Promise<void> {
     if (faults.killsAt(process.role, 'model:delta')) kill(process);
@@ -49,7 +54,9 @@ export function planModel(process: SimProcess, { scheduler, faults, kill }: Mode
         yield { toolCallChunks: [{ ...chunk, type: 'tool_call_chunk' }] };
       }
       await pause(signal, random.between(1, 50));
-      yield { finishReason: calls.length > 0 ? 'tool_calls' : 'stop' };
+      const input = nextModelCall();
+      const usage = { input_tokens: input, output_tokens: 1, total_tokens: input + 1 };
+      yield { finishReason: calls.length > 0 ? 'tool_calls' : 'stop', usage };
     },
   };
 }

@@ -1,6 +1,7 @@
 import { type NumberedEvent, type RunEvent, taskIds } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { NewTask, RunLease, SlotLimits } from '@caribou/state';
+import type { CommitRequest, FinishRequest, NewTask, RunLease, SlotLimits } from '@caribou/state';
+import { CommittedCalls } from './committed-calls.js';
 import type { Executed } from '../virtual/network.js';
 import { OWNED } from '../virtual/sabotage.js';
 import type { SimProcess } from '../virtual/scheduler.js';
@@ -12,6 +13,7 @@ export class History {
   /** Runs that the store accepted, in order; those of tasks too. */
   readonly accepted = new Map<string, Accepted>();
   readonly slots: SlotWatch;
+  readonly modelCalls = new CommittedCalls();
   readonly ended = new Set<string>();
   /** Runs of which nothing has to remain. */
   readonly rolledBack = new Set<string>();
@@ -52,7 +54,7 @@ export class History {
     this.recordTaskChange(done, reply);
     if (operation === 'runs.claim' && outcome === 'run')
       this.recordClaimed(process, String(field(args[0], 'threadId')), args[1], rest);
-    if (OWNED.has(operation) && outcome === 'ok') this.recordWritten(operation, args[0] as RunLease);
+    if (OWNED.has(operation) && outcome === 'ok') this.recordWritten(operation, args as OwnedArgs);
   };
 
   private recordTaskChange(done: Executed, [outcome, , , ended]: readonly unknown[]): void {
@@ -128,11 +130,12 @@ export class History {
     this.longestWaitMs = Math.max(this.longestWaitMs, this.nowMs() - Math.max(diedMs, this.runnersSinceMs));
   }
 
-  private recordWritten(operation: string, lease: RunLease): void {
+  private recordWritten(operation: string, [lease, request]: OwnedArgs): void {
     const { threadId, epoch, runId } = lease;
     const newest = this.epochs.get(threadId);
     if (newest !== undefined && epoch !== newest)
       this.violations.push(`thread ${threadId}: ${operation} under epoch ${epoch} while ${newest} is the newest`);
+    if (operation === 'runs.commit' || operation === 'runs.finish') this.modelCalls.record(operation, lease, request);
     if (operation === 'runs.finish') {
       if (this.ended.has(runId)) this.violations.push(`run ${runId} ended twice`);
       this.ended.add(runId);
@@ -146,6 +149,9 @@ export interface Accepted extends ThreadKey {
   /** The run that delegated it, for the run of a task. */
   readonly parentRunId?: string;
 }
+
+/** The arguments of an operation that only the owner of a run may do; those of a commit or finish have a request. */
+type OwnedArgs = readonly [RunLease, CommitRequest | FinishRequest];
 
 interface AdmitArgs {
   readonly runId: string;

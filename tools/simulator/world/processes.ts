@@ -12,13 +12,7 @@ import { type Logger, withAtMostOnce, systemClock } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
 import { noopTracing } from '@caribou/observability';
 import { RunExecutor, RunRegistry, Sweeper, TurnWorker } from '@caribou/runs';
-import {
-  redisExecutionJournal,
-  redisRunStore,
-  redisSandboxRegistry,
-  redisThreadStore,
-  redisToolJournal,
-} from '@caribou/state';
+import { redisExecutionJournal, redisSandboxRegistry, redisThreadStore, redisToolJournal } from '@caribou/state';
 import { leadTools, taskTool } from '@caribou/tools';
 import { Executor } from '../../../apps/sandbox-manager/src/executions/executor.js';
 import { FinishedExecutions } from '../../../apps/sandbox-manager/src/executions/finished-executions.js';
@@ -30,6 +24,7 @@ import { planModel } from '../virtual/model.js';
 import { withCallNames } from '../virtual/network.js';
 import type { SimProcess } from '../virtual/scheduler.js';
 import { newOwner, startProcessLease } from './process-leases.js';
+import { runStoreOf } from './run-stores.js';
 import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 import { subagentsOf } from './task-processes.js';
 
@@ -42,8 +37,7 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
   const logger = world.loggerOf(process);
   const redis = storeOf(world, process);
   const owner = newOwner();
-  const settings = { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS, process: owner };
-  const store = withCallNames('runs', redisRunStore(redis, settings));
+  const store = runStoreOf(world, { redis, process: owner, ofTasks: false });
   const { sandbox } = sandboxOf(world, process, redis);
   const subagents = world.hasTasks ? subagentsOf(world, process, redis) : undefined;
   const model = planModel(process, world);

@@ -6,7 +6,6 @@ import {
   type TaskSlots,
   type RedisConnection,
   redisEventLog,
-  redisRunStore,
   redisTaskSlots,
   redisTaskStore,
   redisToolJournal,
@@ -25,6 +24,7 @@ import { planModel, SUBAGENT } from '../virtual/model.js';
 import { withCallNames } from '../virtual/network.js';
 import type { SimProcess } from '../virtual/scheduler.js';
 import { newOwner, startProcessLease } from './process-leases.js';
+import { runStoreOf } from './run-stores.js';
 import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 
 const MAX_TURNS = 25;
@@ -74,8 +74,7 @@ export function startPool(world: SimEnvironment, process: SimProcess): void {
   const held = new HeldTasks();
   const owner = newOwner();
   const slots = withCallNames('slots', redisTaskSlots({ tasks, parents: redis, leaseMs: LEASE_MS, process: owner }));
-  const settings = { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS, process: owner };
-  const inner = withCallNames('runs', redisRunStore(tasks, settings));
+  const inner = runStoreOf(world, { redis, process: owner, ofTasks: true });
   const taskStore = withCallNames('tasks', redisTaskStore(tasks, TASK_LIMITS));
   const registry = new RunRegistry();
   const executor = executorOf(world, process, {

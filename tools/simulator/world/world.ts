@@ -59,6 +59,7 @@ export class World {
   private downUntilMs = 0;
   private processes: SimProcess[] = [];
   private started = 0;
+  private modelCalls = 0;
 
   constructor(
     seed: number,
@@ -91,6 +92,11 @@ export class World {
     this.startAll();
     this.awaitFault();
   }
+
+  readonly nextModelCall = (): number => {
+    this.modelCalls += 1;
+    return this.modelCalls;
+  };
 
   /** The remaining time of an outage. */
   get downForMs(): number {
