@@ -1,9 +1,10 @@
 import { runAgent } from '@caribou/agent';
 import { newId } from '@caribou/contracts';
-import { type LoopHost, silentLogger, systemClock } from '@caribou/core';
+import { type AnyTool, defineTool, type LoopHost, silentLogger, systemClock } from '@caribou/core';
 import { createMetrics, noopTracing } from '@caribou/observability';
 import { ledgerSettings, redisRunStore, redisThreadStore, redisUsageLedger } from '@caribou/state';
 import { admission, type ScriptedAnswer, scriptedModel, type StoreFixture, thread, useStore } from '@caribou/testing';
+import { z } from 'zod';
 import { RunExecutor } from './run-executor.js';
 import { RunRegistry } from './run-registry.js';
 
@@ -25,9 +26,14 @@ const limitedTo = (limit: number) => {
   return ledgerSettings(store.redis, { models, usage: budgets });
 };
 
+interface Play {
+  readonly answers?: readonly ScriptedAnswer[];
+  readonly tools?: readonly AnyTool[];
+}
+
 /** Executes the next run of a thread. */
-async function execute(key: ReturnType<typeof thread>, limit: number) {
-  const model = scriptedModel(Array.from({ length: 9 }, () => works));
+async function execute(key: ReturnType<typeof thread>, limit: number, { answers, tools = [] }: Play = {}) {
+  const model = scriptedModel(answers ?? Array.from({ length: 9 }, () => works));
   const metrics = createMetrics({ service: 'test' });
   const executor = new RunExecutor({
     ...{ store: redisRunStore(store.redis, { ledger: limitedTo(limit) }), registry: new RunRegistry(), metrics },
@@ -45,7 +51,7 @@ async function execute(key: ReturnType<typeof thread>, limit: number) {
       position,
     }: { readonly host: LoopHost } & Parameters<ConstructorParameters<typeof RunExecutor>[0]['agent']>[0]) =>
       runAgent({
-        ...{ chain: [], tools: [], model, systemPrompt: '', options: { maxTurns: 9 } },
+        ...{ chain: [], tools, model, systemPrompt: '', options: { maxTurns: 9 } },
         ...{ run, host, position, state: head.state, step: 0 },
       }),
   });
@@ -77,6 +83,51 @@ describe('a budget of the day', () => {
 
     expect(model.calls).toEqual([]);
     expect(last).toContain('budget of today');
+  });
+
+  test('that other runs use up while a run executes its tools ends it before its next call', async () => {
+    const key = thread('dan');
+    const ledger = redisUsageLedger(store.redis, limitedTo(3));
+    const slow = defineTool({
+      ...{ name: 'slow', group: 'test', description: 'waits', input: z.object({}) },
+      run: async () => {
+        await ledger.add({ userId: 'dan' }, 'lead_agent', [call, call]);
+        return { content: 'done' };
+      },
+    });
+    await store.admit(key);
+
+    const answers = [{ calls: [{ name: 'slow', args: {} }], usage }, works];
+    const { model, last } = await execute(key, 3, { answers, tools: [slow] });
+
+    expect(model.calls).toHaveLength(1);
+    expect(last).toContain('budget of today');
+  });
+
+  test('that was used up before a takeover ends the run without another call', async () => {
+    const key = thread('eve');
+    await store.admit(key);
+    const claimed = await store.claim(key);
+    await store.step(claimed, { messages: [] }, { inputCommitted: true, next: ['model_request'], source: 'input' });
+    await store.runs.handOver(claimed.lease);
+    await redisUsageLedger(store.redis, limitedTo(1)).add({ userId: 'eve' }, 'lead_agent', [call]);
+
+    const { model, last } = await execute(key, 1);
+
+    expect(model.calls).toEqual([]);
+    expect(last).toContain('budget of today');
+  });
+
+  test.each([
+    [1.5, 'warned'],
+    [1, 'spent'],
+  ])('of %d that the last answer of a run reaches is noticed: %s', async (limit, state) => {
+    const key = thread(`fay-${state}`);
+    await store.admit(key);
+
+    const { metrics } = await execute(key, limit, { answers: [{ content: 'done', usage }] });
+
+    expect(metrics).toContain(`caribou_budget_reached_total{state="${state}",service="test"} 1`);
   });
 
   test('that is far away changes nothing', async () => {
