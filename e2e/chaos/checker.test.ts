@@ -37,7 +37,7 @@ const effect = (count: number, reported: boolean): Effect => ({ where: 'ledger',
 const history = (over: Partial<History> = {}): History => ({
   threads: [thread()],
   remembered: [{ threadId: 't1', word: 'w', count: 1 }],
-  usage: { answered: [], ledger: [] },
+  usage: { answered: [], ledger: [], declined: [] },
   remains: [],
   incidents: [],
   ...over,

@@ -89,11 +89,18 @@ export interface LedgerCount {
   readonly output: number;
 }
 
+export interface UsageHistory {
+  readonly answered: readonly ProviderCall[];
+  readonly ledger: readonly LedgerCount[];
+  /** Messages of runs that no gateway has confirmed, and that may have been executed nevertheless. */
+  readonly declined: readonly string[];
+}
+
 /** Everything that a run of chaos has recorded; the checker reads nothing else. */
 export interface History {
   readonly threads: readonly ThreadHistory[];
   readonly remembered: readonly Remembered[];
-  readonly usage: { readonly answered: readonly ProviderCall[]; readonly ledger: readonly LedgerCount[] };
+  readonly usage: UsageHistory;
   /** Leftovers when everything was at rest, a line each: keys, wakes, processes. */
   readonly remains: readonly string[];
   /** Other incidents: requests that no gateway answered, services that ended by themselves. */

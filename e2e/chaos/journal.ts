@@ -31,6 +31,8 @@ const MAX_INCIDENTS = 200;
 export class Journal {
   readonly runs: FollowedRun[] = [];
   readonly incidents: History['incidents'][number][] = [];
+  /** Messages of requests that ended with 409. An earlier attempt of such a request may have been executed later. */
+  readonly declined: string[] = [];
   readonly remembered: { readonly threadId: string; readonly word: string }[] = [];
   /** The longest time in which nothing was accepted and no frame came, in ms. */
   longestGapMs = 0;

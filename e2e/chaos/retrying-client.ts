@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isTerminal, type RunRecord } from '@caribou/contracts';
 import { type TestService, waitFor } from '@caribou/testing';
 import type { ApiClient, Frame, OpenStream } from '../support/client.js';
 import { clientOf } from '../support/stack.js';
@@ -50,10 +51,21 @@ export class RetryingClient {
       after = stream.lastId ?? after;
       run.attempts = Math.max(run.attempts, ...stream.frames.map(attemptOf));
       run.errors.push(...stream.frames.flatMap(({ event, data }) => (event === 'error' ? [JSON.stringify(data)] : [])));
-      run.over = stream.frames.some(({ event }) => event === 'end' || event === 'gap');
+      run.over = stream.frames.some(({ event }) => event === 'end');
+      if (stream.frames.some(({ event }) => event === 'gap')) await this.waitForEnd(run);
     }
     run.stuck = !run.over;
     journal.progress();
+  }
+
+  /** After a gap the stream cannot show the end of the run. */
+  private async waitForEnd(run: FollowedRun): Promise<void> {
+    await this.ask('the end of a run whose stream had a gap', async (api) => {
+      const { status, body } = await api.call<RunRecord>('GET', `/threads/${run.threadId}/runs/${run.runId}`);
+      if (status !== 404 && !isTerminal(body.status)) throw new Error(`answered ${status}: ${body.status}`);
+      return status;
+    });
+    run.over = true;
   }
 
   /** Undefined when the run no longer exists, which ends it. */

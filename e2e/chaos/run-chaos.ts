@@ -183,7 +183,7 @@ async function historyOf(options: ChaosOptions, scene: Scene, journal: Journal):
   const remains = [...(await findLeftovers(stack, journal, options.settleMs))];
   const threads = await collectHistory(journal.runs, { stack, client, paid });
   const remembered = await readRemembered(stack, journal);
-  const usage = { answered: [...answered], ledger: await collectUsage(client) };
+  const usage = { answered: [...answered], ledger: await collectUsage(client), declined: journal.declined };
   await Promise.all(fleet.map((member) => endGracefully(member, journal)));
   remains.push(...processesOf(stack));
   return { threads, remembered, usage, remains, incidents: journal.incidents };

@@ -48,7 +48,10 @@ export async function start(
       throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
     return answer;
   });
-  if (accepted.status === 409) return JSON.stringify(accepted.body);
+  if (accepted.status === 409) {
+    journal.declined.push(script);
+    return JSON.stringify(accepted.body);
+  }
   const { run_id: runId, thread_id: ofThread } = accepted.body;
   return journal.accepted({ threadId: ofThread, runId, kind, script, may, wanted });
 }

@@ -29,11 +29,12 @@ interface Given {
   readonly ledger: readonly LedgerCount[];
   readonly run?: Partial<RunHistory>;
   readonly messages?: readonly Message[] | undefined;
+  readonly declined?: readonly string[];
 }
-const historyOf = ({ answered, ledger, run: over = {}, ...given }: Given): History => {
+const historyOf = ({ answered, ledger, declined = [], run: over = {}, ...given }: Given): History => {
   const messages = 'messages' in given ? given.messages : [human(SCRIPT), ai('Hello')];
   const thread = { threadId: 't1', runs: [run(over)], messages, effects: [] };
-  return { threads: [thread], remembered: [], usage: { answered, ledger }, remains: [], incidents: [] };
+  return { threads: [thread], remembered: [], usage: { answered, ledger, declined }, remains: [], incidents: [] };
 };
 const found = (given: Given): readonly string[] => usageViolations(historyOf(given)).map(({ what }) => what);
 
@@ -103,8 +104,11 @@ describe('usageViolations', () => {
       expect(found({ answered: [read, read], ledger: [times(count, { agent: 'memory' })] })).toHaveLength(4);
   });
 
-  test('a call that no run made is found', () => {
-    expect(found({ answered: [call({ text: 'w9x9x9z' })], ledger: [] })).toHaveLength(4);
+  test('a call that no run made is found; one of a run that was declined may be there', () => {
+    const answered = [call({ text: 'w9x9x9z' })];
+    expect(found({ answered, ledger: [] })).toHaveLength(4);
+    expect(found({ answered, ledger: [], declined: ['w9x9x9z'] })).toEqual([]);
+    expect(found({ answered, ledger: [row()], declined: ['w9x9x9z'] })).toEqual([]);
   });
 });
 

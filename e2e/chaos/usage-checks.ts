@@ -92,10 +92,10 @@ function boundsByPayer({ threads, usage }: History): ReadonlyMap<string, Bounds>
   for (const [{ text, step }] of groups) lastSteps.set(text, Math.max(step, lastSteps.get(text) ?? 0));
   const all = groups.map((group) => {
     const [{ kind, model, text, step }] = group;
-    const origin = kind === 'memory' ? undefined : originOf(text, runs);
-    const agent = kind === 'memory' ? 'memory' : (origin?.agent ?? 'unknown');
+    const origin = kind === 'memory' ? MEMORY : (originOf(text, runs) ?? unconfirmed(text, usage.declined));
     const isFollowed = step < (lastSteps.get(text) ?? 0);
-    return { name: payerOf({ agent, model }), bounds: boundsOf(group, isFollowed || isCommitted(origin, step)) };
+    const name = payerOf({ agent: origin.agent, model });
+    return { name, bounds: boundsOf(group, isFollowed || isCommitted(origin, step)) };
   });
   const names = [...new Set(all.map(({ name }) => name))];
   return new Map(names.map((name) => [name, sumOf(all.filter((one) => one.name === name))]));
@@ -119,12 +119,27 @@ function boundsOf(group: Group, isCertain: boolean): Bounds {
   return { least: isCertain ? combine(counts, Math.min) : NONE, most };
 }
 
-interface Origin {
-  readonly agent: string;
+interface Taken {
   readonly run: RunHistory;
   readonly thread: ThreadHistory;
 }
-type Taken = Pick<Origin, 'run' | 'thread'>;
+
+/** What a call was made for. */
+interface Origin {
+  readonly agent: string;
+  /** The run; absent for extractions, and for a run that no gateway has confirmed. */
+  readonly taken?: Taken;
+  /** Whether a call without a run was committed. */
+  readonly isCommitted?: boolean;
+}
+
+const MEMORY: Origin = { agent: 'memory', isCommitted: true };
+
+/** A run that was declined may have been executed; any other call without a run should not be there. */
+function unconfirmed(text: string, declined: readonly string[]): Origin {
+  if (declined.some((script) => text.includes(script.slice(0, BEGINNING)))) return { agent: 'lead_agent' };
+  return { agent: `unknown: ${text.slice(0, BEGINNING)}`, isCommitted: true };
+}
 
 function runsByWord(threads: readonly ThreadHistory[]): ReadonlyMap<string, readonly Taken[]> {
   const found = new Map<string, Taken[]>();
@@ -143,15 +158,15 @@ const BEGINNING = 400;
 function originOf(text: string, runs: ReadonlyMap<string, readonly Taken[]>): Origin | undefined {
   const candidates = runs.get(WORD.exec(text)?.[0] ?? '') ?? [];
   const own = candidates.find(({ run }) => text.includes(run.script.slice(0, BEGINNING)));
-  if (own !== undefined) return { agent: 'lead_agent', ...own };
+  if (own !== undefined) return { agent: 'lead_agent', taken: own };
   const parent = candidates.find(({ run }) => run.kind === 'subagents');
-  return parent === undefined ? undefined : { agent: 'general-purpose', ...parent };
+  return parent === undefined ? undefined : { agent: 'general-purpose', taken: parent };
 }
 
 /** Whether the transcript shows that the answer of the step was committed. */
-function isCommitted(origin: Origin | undefined, step: number): boolean {
-  if (origin === undefined) return true;
-  const { agent, run, thread } = origin;
+function isCommitted({ agent, taken, isCommitted: isCertain = false }: Origin, step: number): boolean {
+  if (taken === undefined) return isCertain;
+  const { run, thread } = taken;
   const messages = thread.messages ?? [];
   const from = messages.findIndex((message) => message.type === 'human' && textOf(message).includes(run.script));
   const rest = from === -1 ? [] : messages.slice(from + 1);
