@@ -212,12 +212,14 @@ describe(takeModelTurn, () => {
   test("the run's switches reach the model; thinking is on unless switched off", async () => {
     const model = scriptedModel([]);
     await turn(model, fakeRun());
-    await turn(model, fakeRun({ context: { thinking_enabled: false, reasoning_effort: 'low' } }));
+    const context = { thinking_enabled: false, reasoning_effort: 'low', temperature: 0, max_tokens: 300 } as const;
+    await turn(model, fakeRun({ context }));
 
     expect(model.calls).toMatchObject([
       { system: 'be good', thinkingEnabled: true },
-      { thinkingEnabled: false, reasoningEffort: 'low' },
+      { thinkingEnabled: false, reasoningEffort: 'low', temperature: 0, maxTokens: 300 },
     ]);
+    expect(model.calls[0]).not.toHaveProperty('temperature');
   });
 });
 

@@ -22,6 +22,7 @@ import {
 } from '@caribou/core';
 import { onion } from '@caribou/middleware';
 import { AnswerAssembly } from './answer-assembly.js';
+import { modelSpan } from './model-span.js';
 import { withoutImages } from './text-only.js';
 
 const MODEL_NODE = 'model_request';
@@ -95,28 +96,19 @@ const wrapOf =
       return middleware.wrapModelCall?.(request, within, context) ?? next(request);
     });
 
-/** Describes one attempt by OpenTelemetry's conventions for generative AI. */
 function streamAnswer(turn: ModelTurn, request: ModelRequest): Promise<AiMessage> {
-  const { name } = turn.model;
-  const call = {
-    name: `chat ${name}`,
-    fields: { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': name },
-    resultFields: ({ usage_metadata: usage }: AiMessage) =>
-      usage === undefined
-        ? {}
-        : { 'gen_ai.usage.input_tokens': usage.input_tokens, 'gen_ai.usage.output_tokens': usage.output_tokens },
-  };
-  return traceCall(turn.run, call, () => assembleAnswer(turn, request));
+  const call = callOf(request, turn.model, turn.run);
+  return traceCall(turn.run, modelSpan(turn.model, call), () => assembleAnswer(turn, call));
 }
 
-async function assembleAnswer({ model, run, step, onUsage }: ModelTurn, request: ModelRequest): Promise<AiMessage> {
+async function assembleAnswer({ model, run, step, onUsage }: ModelTurn, call: ModelCall): Promise<AiMessage> {
   run.signal.throwIfAborted();
   const messageId = newId();
   const answer = new AnswerAssembly({ messageId, node: MODEL_NODE, step, model });
   await run.emit({ kind: 'model.start', node: MODEL_NODE, step, message_id: messageId, model: model.name });
   let published = false;
   try {
-    for await (const piece of model.stream(callOf(request, model, run), { signal: run.signal })) {
+    for await (const piece of model.stream(call, { signal: run.signal })) {
       run.signal.throwIfAborted();
       const delta = answer.add(piece);
       if (delta === undefined) continue;
@@ -137,13 +129,18 @@ async function assembleAnswer({ model, run, step, onUsage }: ModelTurn, request:
 }
 
 function callOf(request: ModelRequest, model: ModelPort, run: RunContext): ModelCall {
-  const { thinking_enabled: thinking = true, reasoning_effort: effort } = run.context;
+  const {
+    thinking_enabled: thinking = true,
+    reasoning_effort: effort,
+    temperature,
+    max_tokens: maxTokens,
+  } = run.context;
   return {
     system: request.system,
     messages: request.messages,
     tools: request.tools,
     thinkingEnabled: thinking && model.supportsThinking,
-    ...omitUndefined({ toolChoice: request.toolChoice, reasoningEffort: effort }),
+    ...omitUndefined({ toolChoice: request.toolChoice, reasoningEffort: effort, temperature, maxTokens }),
   };
 }
 

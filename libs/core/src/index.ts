@@ -1,5 +1,6 @@
 export { answerableCalls, dropLateAnswers } from './agent/client-answers.js';
 export { hasPending, type PendingCalls, pendingCalls } from './agent/pending-calls.js';
+export { billedTokens, costOf, type TokenPrices, wholeTokens } from './agent/call-cost.js';
 export { callUsage } from './agent/call-usage.js';
 export { activeSkill, filterAllowedTools } from './agent/active-skill.js';
 export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent } from './agent/agent-rules.js';
@@ -65,7 +66,14 @@ export type { ModelModule, ModuleDelta } from './ports/model-module.js';
 export type { AnswerExtras, ModelCall, ModelCatalog, ModelDelta, ModelPort } from './ports/model-port.js';
 export { isUserMessage, userText } from './text/user-text.js';
 export type { RunContext } from './agent/run-context.js';
-export { ChainRecorder, type Span, traceCall, traceHook } from './agent/instrumentation.js';
+export {
+  ChainRecorder,
+  type Span,
+  type TracedCall,
+  type TraceFields,
+  traceCall,
+  traceHook,
+} from './agent/instrumentation.js';
 export {
   mapOperations,
   RunCancelled,

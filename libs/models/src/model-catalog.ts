@@ -1,5 +1,5 @@
 import type { ModelConfig } from '@caribou/config';
-import { BugError, InvalidRequestError, UnavailableError } from '@caribou/contracts';
+import { BugError, InvalidRequestError, omitUndefined, UnavailableError } from '@caribou/contracts';
 import type { ModelCatalog, ModelModule, ModelPort } from '@caribou/core';
 import { chatCompletions } from './chat/chat-completions.js';
 import { createHttpModel, type ModelOptions, type OpenProtocol } from './http/http-model.js';
@@ -44,8 +44,13 @@ export function createModelCatalog(models: readonly ModelConfig[], options: Cata
   };
 }
 
-/** @throws {BugError} when the module of a model was not loaded */
+/** The model with its settings. @throws {BugError} when the module of a model was not loaded */
 function createModel(model: ModelConfig, options: CatalogOptions): ModelPort {
+  const { temperature, maxTokens, pricing } = model;
+  return { ...openModel(model, options), ...omitUndefined({ temperature, maxTokens, pricing }) };
+}
+
+function openModel(model: ModelConfig, options: CatalogOptions): ModelPort {
   if (model.protocol !== 'module') return createHttpModel(model, options, protocols[model.protocol]);
   const module = options.modules?.get(model.name);
   if (module === undefined) throw new BugError(`the module of the model "${model.name}" was not loaded`);

@@ -28,7 +28,7 @@ const MAX_PARTS = 64;
 /** Longest text of an attribute, in UTF-16 code units. */
 const MAX_TEXT = 200;
 
-const kinds = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER } as const;
+const kinds = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT } as const;
 
 type Resource = NonNullable<TracerConfig['resource']>;
 
@@ -71,9 +71,9 @@ function spanOf(tracer: Tracer, parent: Context, span: Span): TraceSpan {
   const { traceId, spanId, traceFlags } = span.spanContext();
   return {
     traceparent: toTraceparent({ traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 }),
-    child: (name, fields = {}, startMs) => {
+    child: (name, fields = {}, startMs, kind) => {
       const attributes = { ...fields };
-      const start = omitUndefined({ startTime: startMs });
+      const start = omitUndefined({ startTime: startMs, kind: kind && kinds[kind] });
       return spanOf(tracer, context, tracer.startSpan(name, { attributes, ...start }, context));
     },
     event: (name, fields = {}, atMs) => void span.addEvent(name, { ...fields }, atMs),

@@ -1,12 +1,12 @@
 /** Fields of a span: identifiers and numbers, never texts of users or models. */
-export type SpanFields = Readonly<Record<string, string | number | boolean>>;
+export type SpanFields = Readonly<Record<string, string | number | boolean | string[]>>;
 
 /** The same interface as core's Span, repeated because this library may not import core; a test compares the two. */
 export interface TraceSpan {
   /** This span as the parent of spans of another process, in W3C Trace Context format. */
   readonly traceparent: string;
-  /** @param startMs time since the Unix epoch, with fractions; default: now */
-  child(name: string, fields?: SpanFields, startMs?: number): TraceSpan;
+  /** @param startMs time since the Unix epoch, with fractions; default: now @param kind `client`: a request to another system */
+  child(name: string, fields?: SpanFields, startMs?: number, kind?: 'client'): TraceSpan;
   event(name: string, fields?: SpanFields, atMs?: number): void;
   /** Ends the span; must be called once. Only the class of an error is recorded. */
   end(end?: { readonly fields?: SpanFields; readonly error?: unknown; readonly endMs?: number }): void;

@@ -1,7 +1,7 @@
 import { NO_MODEL_SETTINGS, type RunContextValues } from '@caribou/contracts';
-import { type AgentStore, type Logger, type ModelCatalog, type ModelPort, silentLogger } from '@caribou/core';
+import { type AgentStore, type Logger, type ModelCatalog, silentLogger } from '@caribou/core';
 import { fakeRun, memoryAgents, scriptedModel } from '@caribou/testing';
-import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf, withSettings } from './agent-of-run.js';
+import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf } from './agent-of-run.js';
 
 const POET = {
   name: 'poet',
@@ -86,33 +86,28 @@ describe(modelOf, () => {
 });
 
 describe('the settings of an agent for its model', () => {
-  const MODEL = scriptedModel([{ content: ['a'] }, { content: ['b'] }]);
-  const call = { system: '', messages: [], tools: [] };
-  async function sentBy(model: ModelPort): Promise<unknown> {
-    for await (const _delta of model.stream(call, { signal: new AbortController().signal })) continue;
-    return MODEL.calls.at(-1);
-  }
+  const MODEL = scriptedModel([]);
+  const contextOf = async (context: RunContextValues) =>
+    applyAgentSettings(runOf(context), await of(context), MODEL).context;
 
-  test('its temperature and length go with every call, and nothing where none were chosen', async () => {
+  test('its temperature and length are those of the run, which may have its own', async () => {
     const settings = { temperature: 0.2, max_tokens: 300 };
-    const agent = { ...POET, name: 'cool', model_settings: settings, thinking_enabled: false, reasoning_effort: null };
+    const agent = { ...POET, name: 'cool', model_settings: settings };
     await agents.write('default', { agent, madeIn: null, expected: 0 });
 
-    expect(await sentBy(withSettings(MODEL, await of({ agent_name: 'cool' })))).toMatchObject({
-      temperature: 0.2,
-      maxTokens: 300,
-    });
-    expect(withSettings(MODEL, await of({ agent_name: 'poet' }))).toBe(MODEL);
-    expect(withSettings(MODEL, await of({}))).toBe(MODEL);
+    expect(await contextOf({ agent_name: 'cool' })).toMatchObject(settings);
+    expect(await contextOf({ agent_name: 'cool', temperature: 0 })).toMatchObject({ ...settings, temperature: 0 });
+    const own = { temperature: 1, max_tokens: 50 };
+    expect(await contextOf({ agent_name: 'cool', ...own })).toMatchObject(own);
+    expect(await contextOf({ agent_name: 'poet' })).toEqual({ agent_name: 'poet', model_name: 'scripted' });
+    expect(await contextOf({ agent_name: 'poet', ...own })).toMatchObject(own);
+    expect(await contextOf(own)).toEqual(own);
   });
 
   test('what was chosen for its thinking comes before what the page sends with every run', async () => {
     const agent = { ...POET, name: 'quick', thinking_enabled: false, reasoning_effort: 'low' as const };
     await agents.write('default', { agent, madeIn: null, expected: 0 });
     const sent = { thinking_enabled: true, reasoning_effort: 'high' as const };
-    const contextOf = async (context: RunContextValues) =>
-      applyAgentSettings(runOf(context), await of(context), MODEL).context;
-
     expect(await contextOf({ agent_name: 'quick', ...sent })).toMatchObject({
       thinking_enabled: false,
       reasoning_effort: 'low',

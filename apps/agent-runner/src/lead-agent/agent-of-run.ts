@@ -52,26 +52,14 @@ export function modelOf({ context, logger }: RunContext, { custom }: AgentOfRun,
 }
 
 /**
- * The model with the temperature and the maximum tokens of the agent; they do not apply to model calls of middlewares.
- */
-export function withSettings(model: ModelPort, { custom }: AgentOfRun): ModelPort {
-  const { temperature, max_tokens: maxTokens } = custom?.model_settings ?? { temperature: null, max_tokens: null };
-  if (temperature === null && maxTokens === null) return model;
-  const settings = { ...(temperature === null ? {} : { temperature }), ...(maxTokens === null ? {} : { maxTokens }) };
-  const apply = (one: ModelPort): ModelPort => ({
-    ...one,
-    stream: (call, options) => one.stream({ ...call, ...settings }, options),
-  });
-  return { ...apply(model), ...(model.fallbacks === undefined ? {} : { fallbacks: model.fallbacks.map(apply) }) };
-}
-
-/**
- * The run with the settings of its custom agent: the model, which its subagents use too, and, if the agent has them,
- * the settings of thinking. Web clients send the latter with every run, so those of the agent take precedence.
+ * The run with the settings of its custom agent: the model, which its subagents use too, and, if the agent has them, those
+ * of its model calls. Web clients send the settings of thinking with every run, so those of the agent take precedence. They
+ * never send temperature and maximum tokens: a run that has them was meant to, so its values take precedence.
  */
 export function applyAgentSettings(run: RunContext, { custom }: AgentOfRun, { name }: ModelPort): RunContext {
   if (custom === null) return run;
-  const { thinking_enabled: thinking, reasoning_effort: effort } = custom;
+  const { thinking_enabled: thinking, reasoning_effort: effort, model_settings: settings } = custom;
+  const { temperature = settings?.temperature, max_tokens: maxTokens = settings?.max_tokens } = run.context;
   return {
     ...run,
     context: {
@@ -79,6 +67,7 @@ export function applyAgentSettings(run: RunContext, { custom }: AgentOfRun, { na
       model_name: name,
       ...(thinking === null ? {} : { thinking_enabled: thinking }),
       ...(effort === null ? {} : { reasoning_effort: effort }),
+      ...omitUndefined({ temperature: temperature ?? undefined, max_tokens: maxTokens ?? undefined }),
     },
   };
 }

@@ -28,7 +28,7 @@ import { type ContextFacts, gateCatalog, leadChain, TODO_PROMPT, titleWithoutAns
 import type { AfterCancel, AgentLoop } from '@caribou/runs';
 import { leadTools, taskTool } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
-import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf, withSettings } from './agent-of-run.js';
+import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf } from './agent-of-run.js';
 import { type MemoryForPrompt, memoryForPrompt } from './memory-for-prompt.js';
 
 export interface LeadAgentPorts extends Pick<AgentTools, 'skills' | 'sources' | 'custom'> {
@@ -66,7 +66,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     const { run: given, claimed } = input;
     const { kwargs } = claimed.run;
     const [agent, allSkills] = await Promise.all([agentOfRun(agents, given), ports.skills.skillsOf(given.userId)]);
-    const model = withSettings(modelOf(given, agent, models), agent);
+    const model = modelOf(given, agent, models);
     const run = applyAgentSettings(given, agent, model);
     const switches = switchesOf(run.context, config.chain, model);
     warnIgnoredSwitch(run, model);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AgentNamePattern } from '../settings/agents.js';
 import { HumanMessage, SystemMessage, ToolMessage } from './messages.js';
-import { ReasoningEffort } from '../settings/reasoning-effort.js';
+import { ReasoningEffort } from '../settings/call-settings.js';
 import { ChannelValues } from './thread-state.js';
 
 export const RunStatus = z.enum(['pending', 'running', 'success', 'error', 'timeout', 'interrupted']);
@@ -37,6 +37,9 @@ export const RunContextValues = z.looseObject({
   model_name: z.string().optional(),
   thinking_enabled: z.boolean().optional(),
   reasoning_effort: ReasoningEffort.optional(),
+  /** As `RunSettings` checks them at admission; a stored value of another kind, of an earlier version, counts as absent. */
+  temperature: z.number().optional().catch(undefined),
+  max_tokens: z.number().optional().catch(undefined),
   is_plan_mode: z.boolean().optional(),
   subagent_enabled: z.boolean().optional(),
   max_concurrent_subagents: z.number().optional(),

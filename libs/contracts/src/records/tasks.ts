@@ -18,6 +18,8 @@ export const TaskSpec = z.object({
   skills: z.array(z.string()).optional(),
   /** Configured name. */
   model: z.string(),
+  /** Of the parent's run; absent: as the model is configured. */
+  temperature: z.number().optional(),
   /** Hash of the call's arguments: the same call with another hash is not the same task. */
   args_hash: z.string(),
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ReasoningEffort } from './reasoning-effort.js';
+import { MaxTokens, ReasoningEffort, Temperature } from './call-settings.js';
 import { SkillName } from './skills.js';
 
 /** Bounds of a custom agent. Characters are UTF-16 units. */
@@ -44,8 +44,8 @@ export const AgentSkills = z.array(SkillName).max(200).nullable();
 /** Model parameters; null: as the model is configured. */
 export const AgentModelSettings = z
   .strictObject({
-    temperature: z.number().min(0).max(2).nullable().default(null),
-    max_tokens: z.int().min(1).max(1_000_000).nullable().default(null).describe('The configured limit still applies'),
+    temperature: Temperature.nullable().default(null),
+    max_tokens: MaxTokens.nullable().default(null).describe('The configured limit still applies'),
   })
   .nullable();
 /** Whether its model uses thinking; null: as the run requests. */

@@ -2,11 +2,12 @@ import { omitUndefined } from '@caribou/contracts';
 import type { Clock } from '../util/clock.js';
 
 /** Numbers and short constants, never text of a user or a model. */
-export type TraceFields = Readonly<Record<string, string | number | boolean>>;
+export type TraceFields = Readonly<Record<string, string | number | boolean | string[]>>;
 
 /** A span of a distributed trace. Times are in milliseconds since the Unix epoch, with fractions. */
 export interface Span {
-  child(name: string, fields?: TraceFields, startMs?: number): Span;
+  /** `client` is a request to another system. */
+  child(name: string, fields?: TraceFields, startMs?: number, kind?: 'client'): Span;
   event(name: string, fields?: TraceFields, atMs?: number): void;
   end(end?: { readonly fields?: TraceFields; readonly error?: unknown; readonly endMs?: number }): void;
 }
@@ -102,6 +103,8 @@ const toTenths = (ms: number): number => Math.round(ms * 10) / 10;
 
 export interface TracedCall<Result> {
   readonly name: string;
+  /** Set for a request to another system. */
+  readonly kind?: 'client';
   readonly fields: TraceFields;
   /** What the result adds to the fields. */
   readonly resultFields?: (result: Result) => TraceFields;
@@ -113,11 +116,11 @@ export interface TracedCall<Result> {
  */
 export async function traceCall<Run extends Instrumented, Result>(
   run: Run,
-  { name, fields, resultFields }: TracedCall<Result>,
+  { name, kind, fields, resultFields }: TracedCall<Result>,
   work: (run: Run) => Promise<Result>,
 ): Promise<Result> {
   const { recorder } = run;
-  const span = recorder && run.span?.child(name, fields, recorder.nowMs());
+  const span = recorder && run.span?.child(name, fields, recorder.nowMs(), kind);
   if (recorder === undefined || span === undefined) return work(run);
   try {
     const result = await work({ ...run, span });

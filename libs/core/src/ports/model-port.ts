@@ -1,4 +1,5 @@
 import type { Message, ToolCallChunk } from '@caribou/contracts';
+import type { TokenPrices } from '../agent/call-cost.js';
 import type { ModelEndpoint } from './model-gate.js';
 
 /** A tool as described to a model. It never changes, so that models can serialize it once. */
@@ -28,7 +29,10 @@ export interface ModelDelta {
   readonly content?: string;
   readonly reasoning?: string;
   readonly toolCallChunks?: readonly ToolCallChunk[];
-  /** LangChain's usage_metadata; at most one delta of an answer has it. */
+  /**
+   * LangChain's usage_metadata; at most one delta of an answer has it. `input_tokens` include those of
+   * `input_token_details` (`cache_read`, `cache_creation`), `output_tokens` those of `output_token_details` (`reasoning`).
+   */
   readonly usage?: Readonly<Record<string, unknown>> & {
     readonly input_tokens: number;
     readonly output_tokens: number;
@@ -63,6 +67,11 @@ export interface ModelPort {
   readonly supportsThinking: boolean;
   /** Size of the context window in tokens; undefined when it is not configured. */
   readonly maxInputTokens?: number;
+  /** As configured; a call's own value replaces the temperature, and only lowers the maximum. */
+  readonly temperature?: number;
+  readonly maxTokens?: number;
+  /** Absent: its calls are counted and cost nothing. */
+  readonly pricing?: TokenPrices;
   /** Models that answer when this one cannot, in order. Their own fallbacks are not used. */
   readonly fallbacks?: readonly ModelPort[];
   /**

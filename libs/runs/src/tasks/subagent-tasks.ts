@@ -101,6 +101,7 @@ export class SubagentTasks implements SubagentPort {
       tools: [...tools],
       ...(skills === undefined ? {} : { skills: [...skills] }),
       model: terms.model,
+      ...omitUndefined({ temperature: run.context.temperature }),
       args_hash: createHash('sha256')
         .update(JSON.stringify([description, prompt, type]))
         .digest('hex'),

@@ -140,7 +140,10 @@ function admissionOf({ userId, spec, prompt, maxTurns, timeoutMs, traceparent, a
     metadata: { [TASK_METADATA]: spec },
     kwargs: {
       input: { messages: [prompt] },
-      context: { model_name: spec.model, thinking_enabled: false, non_interactive: true },
+      context: {
+        ...{ model_name: spec.model, thinking_enabled: false, non_interactive: true },
+        ...omitUndefined({ temperature: spec.temperature }),
+      },
       recursion_limit: maxTurns,
       stream_mode: [],
       stream_subgraphs: false,

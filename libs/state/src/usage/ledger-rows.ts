@@ -1,5 +1,5 @@
 import type { ModelPricing } from '@caribou/config';
-import type { CallUsage } from '@caribou/core';
+import { billedTokens, type CallUsage, costOf } from '@caribou/core';
 import type { LedgerCounts, Prices } from '../ports/usage-ledger.js';
 
 /** The order of the counts in a row. */
@@ -8,8 +8,7 @@ const LEDGER_COUNTS = [
   ...(['output_tokens', 'reasoning_tokens', 'cost'] as const),
 ] as const satisfies readonly (keyof LedgerCounts)[];
 
-/** Billionths of the currency in a millionth, as prices are of a million tokens. */
-const NANO_PER_TOKEN = 1_000;
+const NANO_PER_MILLIONTH = 1_000;
 /** Sums of a day must stay safe integers: a thousand times this. */
 const MAX_COST = 9e12;
 
@@ -17,12 +16,11 @@ const MAX_COST = 9e12;
 export function ledgerRows(
   calls: readonly CallUsage[],
   prices: Prices,
-  whole: (tokens: number) => number,
 ): readonly (readonly [model: string, ...counts: number[]])[] {
   const rows = new Map<string, LedgerCounts>();
   // Tasks enter their calls themselves, with each of their commits.
   for (const call of calls.filter(({ caller }) => caller !== 'subagent')) {
-    const counts = countsOf(call, prices.get(call.model), whole);
+    const counts = countsOf(call, prices.get(call.model));
     const before = rows.get(call.model);
     rows.set(call.model, before === undefined ? counts : addCounts(before, counts));
   }
@@ -44,25 +42,11 @@ export const NO_COUNTS: LedgerCounts = {
   ...{ output_tokens: 0, reasoning_tokens: 0, cost: 0 },
 };
 
-function countsOf(call: CallUsage, price: ModelPricing | undefined, whole: (tokens: number) => number): LedgerCounts {
-  const [input, output] = [whole(call.inputTokens), whole(call.outputTokens)];
-  const cached = Math.min(whole(call.cachedInputTokens ?? 0), input);
-  const written = Math.min(whole(call.cacheWriteTokens ?? 0), input - cached);
-  const reasoning = Math.min(whole(call.reasoningTokens ?? 0), output);
-  const cost =
-    price === undefined
-      ? 0
-      : cached * price.cachedInput +
-        written * price.cacheWrite +
-        (input - cached - written) * price.input +
-        reasoning * price.reasoning +
-        (output - reasoning) * price.output;
+function countsOf(call: CallUsage, price: ModelPricing | undefined): LedgerCounts {
+  const tokens = billedTokens(call);
+  const cost = price === undefined ? 0 : Math.min(Math.round(costOf(tokens, price) * NANO_PER_MILLIONTH), MAX_COST);
   return {
-    ...{ calls: 1, input_tokens: input, cached_input_tokens: cached, cache_write_tokens: written },
-    ...{
-      output_tokens: output,
-      reasoning_tokens: reasoning,
-      cost: Math.min(Math.round(cost * NANO_PER_TOKEN), MAX_COST),
-    },
+    ...{ calls: 1, input_tokens: tokens.input, cached_input_tokens: tokens.cached, cache_write_tokens: tokens.written },
+    ...{ output_tokens: tokens.output, reasoning_tokens: tokens.reasoning, cost },
   };
 }

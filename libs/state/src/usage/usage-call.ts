@@ -1,16 +1,14 @@
 import { omitUndefined } from '@caribou/contracts';
-import type { CallUsage, TurnUsage } from '@caribou/core';
+import { type CallUsage, type TurnUsage, wholeTokens } from '@caribou/core';
 import { ledgerRows } from './ledger-rows.js';
 import type { LedgerSettings } from '../redis/store-settings.js';
 
-/** Maximum number of tokens counted of one call: a provider may report any number, and sums must stay safe integers. */
-const MAX_TOKENS = 1e12;
 /** Longest name a model is counted under, in UTF-16 code units. */
 const MAX_NAME = 200;
 
 /** Parameter `usage` of `includes/usage.lua`. */
 export function usageParams({ turns, calls }: TurnUsage, ledger?: LedgerSettings): Readonly<Record<string, unknown>> {
-  const rows = ledger === undefined ? [] : ledgerRows(calls, ledger.prices, wholeTokens);
+  const rows = ledger === undefined ? [] : ledgerRows(calls, ledger.prices);
   return {
     ...(ledger === undefined || rows.length === 0 ? {} : { ledger: ledgerParams(ledger, rows) }),
     turns,
@@ -59,7 +57,3 @@ const tokensBy = (calls: readonly CallUsage[], nameOf: (call: CallUsage) => stri
 
 const sumOf = (calls: readonly CallUsage[], tokensOf: (call: CallUsage) => number): number =>
   calls.reduce((sum, call) => sum + tokensOf(call), 0);
-
-/** The tokens as a whole number within bounds. */
-export const wholeTokens = (tokens: number): number =>
-  Number.isFinite(tokens) ? Math.min(Math.max(Math.round(tokens), 0), MAX_TOKENS) : 0;

@@ -7,7 +7,7 @@ import type { LedgerSettings } from '../redis/store-settings.js';
 import { budgetStateOf } from './budget-state.js';
 import { isBudgetSpent } from './is-budget-spent.js';
 import { ledgerRows } from './ledger-rows.js';
-import { ledgerParams, wholeTokens } from './usage-call.js';
+import { ledgerParams } from './usage-call.js';
 
 const addUsage = loadScript('usage/add-usage');
 
@@ -48,7 +48,7 @@ export function redisUsageLedger(redis: RedisConnection, settings: LedgerSetting
 
   return {
     add: async (payer, agent, calls) => {
-      const ledger = ledgerParams(settings, ledgerRows(calls, settings.prices, wholeTokens));
+      const ledger = ledgerParams(settings, ledgerRows(calls, settings.prices));
       const { userId, apiKey = '', threadId } = payer;
       const thread = threadId === undefined ? undefined : redis.keys.thread({ userId, threadId }).record;
       const params = { user: userId, api_key: apiKey, agent, ledger, ...omitUndefined({ thread }) };

@@ -1,4 +1,5 @@
 import { isFromClient } from '../../records/messages.js';
+import { RunContextValues } from '../../records/runs.js';
 import { clampRecursionLimit, RunContextInput, RunCreate } from './run-create.js';
 import { threadRoutes } from './threads.js';
 import { runRoutes } from './runs.js';
@@ -187,6 +188,24 @@ describe('RunCreate', () => {
     expect(RunContextInput.parse({ model: 'm1', model_name: 'm2' })).toEqual({ model_name: 'm2' });
     expect(RunContextInput.safeParse({ agent_name: 'poet-2' }).success).toBe(true);
     expect(RunContextInput.safeParse({ agent_name: '../x' }).success).toBe(false);
+  });
+
+  test.each([
+    [{ temperature: 2.1 }, 'temperature', 'must be a number from 0 to 2'],
+    [{ temperature: -0.1 }, 'temperature', 'must be a number from 0 to 2'],
+    [{ temperature: '1' }, 'temperature', 'must be a number from 0 to 2'],
+    [{ max_tokens: 0 }, 'max_tokens', 'must be a whole number from 1 to 1000000'],
+    [{ max_tokens: 1.5 }, 'max_tokens', 'must be a whole number from 1 to 1000000'],
+    [{ max_tokens: 1_000_001 }, 'max_tokens', 'must be a whole number from 1 to 1000000'],
+  ])('a context of %j is refused', (context, field, message) => {
+    expect(RunContextInput.safeParse(context).error?.issues).toMatchObject([{ path: [field], message }]);
+  });
+
+  test('temperature and maximum tokens at their limits are taken, null is absent; what an earlier version stored is', () => {
+    const context = { temperature: 0, max_tokens: 1_000_000 };
+    expect(RunContextInput.parse(context)).toEqual(context);
+    expect(RunContextInput.parse({ temperature: null, max_tokens: null })).toEqual({});
+    expect(RunContextValues.parse({ temperature: 'hot', max_tokens: [] })).toEqual({});
   });
 
   test('a recursion limit is clamped, never refused', () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CheckpointId, ThreadId } from '../../common/ids.js';
 import { MultitaskStrategy, RunContextValues, StreamMode } from '../../records/runs.js';
+import { MaxTokens, Temperature } from '../../settings/call-settings.js';
 import { ClientMetadata, FreeJson, OpenContext, Unsupported } from '../route.js';
 import { RunInput } from './client-state.js';
 
@@ -82,7 +83,9 @@ const runFields = z.object({
   checkpoint: CheckpointRef.nullish(),
   checkpoint_id: CheckpointId.nullish(),
   config: RunConfig.nullish(),
-  context: OpenContext.nullish().describe('Settings of the run: model_name, thinking_enabled, is_plan_mode, …'),
+  context: OpenContext.nullish().describe(
+    'Settings of the run: model_name, temperature, max_tokens, thinking_enabled, is_plan_mode, …',
+  ),
   metadata: ClientMetadata.nullish(),
   interrupt_before: Breakpoints.nullish(),
   interrupt_after: Breakpoints.nullish(),
@@ -110,7 +113,7 @@ export const startCheckpointOf = ({
 export const RunContextInput = ContextJson.transform(
   ({ model, ...context }): Record<string, unknown> =>
     typeof model === 'string' ? { model_name: model, ...context } : context,
-).pipe(RunContextValues);
+).pipe(RunContextValues.extend({ temperature: Temperature.optional(), max_tokens: MaxTokens.optional() }));
 
 /** The limit of model turns for a client's requested value, which may be invalid. */
 export function clampRecursionLimit(
