@@ -86,9 +86,9 @@ describe('temperature and max_tokens of a run', () => {
   });
 
   test.each([
-    [{ context: { temperature: 3 } }, 'context.temperature: must be a number from 0 to 2'],
-    [{ context: { max_tokens: 0 } }, 'context.max_tokens: must be a whole number from 1 to 1000000'],
-    [{ config: { configurable: { temperature: 'warm' } } }, 'context.temperature: must be a number from 0 to 2'],
+    [{ context: { temperature: 3 } }, 'temperature: must be a number from 0 to 2'],
+    [{ context: { max_tokens: 0 } }, 'max_tokens: must be a whole number from 1 to 1000000'],
+    [{ config: { configurable: { temperature: 'warm' } } }, 'temperature: must be a number from 0 to 2'],
   ])('%j is refused, and names field and limit', async (options, detail) => {
     const client = stack.client();
     const threadId = await client.newThread();

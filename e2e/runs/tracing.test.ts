@@ -55,6 +55,11 @@ describe('traces', () => {
     expect([...turns, tool].map(({ parentSpanId }) => parentSpanId)).toEqual([run.spanId, run.spanId, run.spanId]);
     const attempts = receiver.spans.filter(({ name }) => name.startsWith('chat '));
     expect(attempts.map(({ parentSpanId }) => parentSpanId)).toEqual(turns.map(({ spanId }) => spanId));
+    expect(attempts[0]).toMatchObject({ name: 'chat caribou-demo', kind: 3 });
+    expect(attempts[0]?.fields).toMatchObject({
+      ...{ 'gen_ai.provider.name': '127.0.0.1', 'gen_ai.request.model': 'caribou-demo' },
+      ...{ 'gen_ai.response.model': 'caribou-demo', 'caribou.model': 'caribou-demo' },
+    });
     expect(attempts[0]?.fields).toHaveProperty(['gen_ai.usage.input_tokens']);
     expect(tool.fields).toMatchObject({ 'gen_ai.tool.name': 'bash', 'caribou.outcome': 'ok' });
     for (const span of receiver.spans.filter(({ service }) => service === 'caribou-agent-runner')) {

@@ -43,7 +43,8 @@ export function connectSubagents({ redis, bus, models, config }: SubagentParts):
       const definition = definitions.get(type);
       if (definition === undefined) return undefined;
       const { model, maxTurns, timeoutMs } = definition;
-      return { model: models.get(model === 'inherit' ? parentModel : model).name, maxTurns, timeoutMs };
+      const hasOwnModel = model !== 'inherit';
+      return { model: models.get(hasOwnModel ? model : parentModel).name, hasOwnModel, maxTurns, timeoutMs };
     },
   });
   return { port, endTasks: (run) => endTasksOf({ ...ports, log: taskLog }, run) };

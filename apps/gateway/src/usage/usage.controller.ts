@@ -12,7 +12,7 @@ export class UsageController {
   async get(@Caller() caller: Principal, @Input() { query }: RouteInput<typeof usageRoutes.get>): Promise<UsageReply> {
     const { user = caller.userId } = query;
     if (user !== caller.userId && !caller.admin)
-      throw new ForbiddenError('only administrators see the usage of others');
+      throw new ForbiddenError('user: only administrators see the usage of others');
     return await this.usage.read(query, user === '*' ? undefined : user);
   }
 }

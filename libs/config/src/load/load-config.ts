@@ -36,6 +36,7 @@ import { SuggestionsFile } from '../schema/suggestions-schema.js';
 import { subagentFaults, withoutModels } from '../schema/subagents-schema.js';
 import { warnAboutExtensions } from '../deerflow/warn-about-extensions.js';
 import { readTools } from '../deerflow/tool-entries.js';
+import { warnAboutUnpricedModels } from './unpriced-models.js';
 import { toSandbox } from '../settings/sandbox-config.js';
 import { toWebConfig } from '../settings/web-config.js';
 import { WebFile } from '../schema/web-schema.js';
@@ -86,6 +87,8 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
   const level = section(LogLevel, 'log_level', from);
   const read = readModels(file['models'], { ...context, folder });
   const { models } = read;
+  const usage = camelKeys(section(UsageFile, 'usage', from));
+  warnAboutUnpricedModels({ usage, models }, findings);
   return {
     http: settings.http,
     nats: {
@@ -107,7 +110,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     runner: camelKeys(section(RunnerFile, 'runner', from)),
     store: section(StoreFile, 'store', from),
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
-    usage: camelKeys(section(UsageFile, 'usage', from)),
+    usage,
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),

@@ -107,6 +107,24 @@ describe('delegating a task', () => {
     });
   });
 
+  test.each([
+    [false, { model_name: 'default', temperature: 0.2 }],
+    [true, { model_name: 'default' }],
+  ])(
+    'the task has the temperature of the run, unless its kind has its own model: %s',
+    async (hasOwnModel, expected) => {
+      const termsOf = () => ({ model: 'default', hasOwnModel, maxTurns: 30, timeoutMs: 900_000 });
+      const parent = runner({ termsOf }, { context: { temperature: 0.2, max_tokens: 50 } });
+      const outcome = parent.delegate();
+      const pool = await taken(parent);
+      await fixture.finish(pool);
+      await outcome;
+
+      const { context } = pool.run.kwargs;
+      expect(context).toEqual({ ...expected, thinking_enabled: false, non_interactive: true });
+    },
+  );
+
   test('continues without a wake: a sweep finds the task', async () => {
     const parent = runner({ wakes: { publish: () => Promise.reject(new UnavailableError('no NATS')) } });
     const outcome = parent.delegate();

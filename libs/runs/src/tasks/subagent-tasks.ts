@@ -29,6 +29,8 @@ import { type TaskWaitPorts, waitForTask } from './wait-for-task.js';
 export interface DelegationTerms {
   /** The configured name of the model that runs the task. */
   readonly model: string;
+  /** Whether the kind names a model of its own, for which the run's temperature was not chosen. */
+  readonly hasOwnModel?: boolean;
   readonly maxTurns: number;
   readonly timeoutMs: number;
 }
@@ -101,7 +103,7 @@ export class SubagentTasks implements SubagentPort {
       tools: [...tools],
       ...(skills === undefined ? {} : { skills: [...skills] }),
       model: terms.model,
-      ...omitUndefined({ temperature: run.context.temperature }),
+      ...omitUndefined({ temperature: terms.hasOwnModel === true ? undefined : run.context.temperature }),
       args_hash: createHash('sha256')
         .update(JSON.stringify([description, prompt, type]))
         .digest('hex'),

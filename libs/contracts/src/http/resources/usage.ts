@@ -51,8 +51,8 @@ const get = route({
   path: '/usage',
   summary:
     'Tokens and cost of model calls: of the caller, or with `user` of another user or of all (`*`), for administrators. A day is in it at most as long as `usage.retention_days`.',
-  query: z.object({
-    from: Day.optional().describe('First day; default: 29 days before `to`'),
+  query: z.strictObject({
+    from: Day.optional().describe('First day; default: 29 days before `to`, or as many as are stored'),
     to: Day.optional().describe('Last day; default: today'),
     group: Groups,
     user: z
