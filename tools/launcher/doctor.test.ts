@@ -34,7 +34,7 @@ describe('npm run doctor', () => {
 
     const { status, stdout } = doctor(yaml, { HELPDESK_KEY: 'secret-1' });
 
-    expect(stdout).toMatch(/^ok +your code +0 middlewares and 1 tools load$/m);
+    expect(stdout).toMatch(/^ok +your code +0 middlewares, 1 tools and 0 models load$/m);
     expect(stdout).toMatch(/\d+ ok, 1 warnings, 0 failures\n$/);
     expect(stdout).not.toContain('secret-1');
     expect(status).toBe(0);

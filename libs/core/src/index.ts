@@ -1,7 +1,7 @@
 export { answerableCalls, dropLateAnswers } from './agent/client-answers.js';
 export { hasPending, type PendingCalls, pendingCalls } from './agent/pending-calls.js';
-export { billedTokens, costOf, wholeTokens } from './agent/call-cost.js';
-export { callUsage } from './agent/call-usage.js';
+export { billedTokens, costOf, wholeTokens } from './usage/call-cost.js';
+export { callUsage, type CallUsage } from './usage/call-usage.js';
 export { activeSkill, filterAllowedTools } from './agent/active-skill.js';
 export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent } from './agent/agent-rules.js';
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './stores/agent-store.js';
@@ -51,7 +51,6 @@ export type {
 } from './stores/memory-store.js';
 export type {
   AgentMiddleware,
-  CallUsage,
   ModelCallNext,
   ModelRequest,
   Step,

@@ -1,5 +1,5 @@
 import type { NextNode, RunEvent, ThreadState } from '@caribou/contracts';
-import type { CallUsage } from './middleware.js';
+import type { CallUsage } from '../usage/call-usage.js';
 
 /** The position at which a run resumes: its input, or the node that its last checkpoint names. */
 export type LoopPosition = 'start' | NextNode | 'end';

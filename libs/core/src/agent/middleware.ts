@@ -7,21 +7,9 @@ import type {
   ThreadState,
   ToolCall,
 } from '@caribou/contracts';
+import type { CallUsage } from '../usage/call-usage.js';
 import type { RunContext } from './run-context.js';
 import type { AnyTool, ToolOutcome } from './tool.js';
-
-/** Tokens of a model call, with its caller and the model's configured name. */
-export interface CallUsage {
-  readonly caller: 'lead_agent' | 'subagent' | 'middleware';
-  readonly model: string;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Parts of `inputTokens`: read from the provider's cache, and written to it. */
-  readonly cachedInputTokens?: number;
-  readonly cacheWriteTokens?: number;
-  /** Part of `outputTokens`. */
-  readonly reasoningTokens?: number;
-}
 
 /** The result of a before/after hook: a state update and how the run continues. */
 export interface Step {

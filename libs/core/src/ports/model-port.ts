@@ -1,5 +1,5 @@
 import type { Message, ToolCallChunk } from '@caribou/contracts';
-import type { TokenPrices } from '../agent/call-cost.js';
+import type { TokenPrices } from '../usage/call-cost.js';
 import type { ModelEndpoint } from './model-gate.js';
 
 /** A tool as described to a model. It never changes, so that models can serialize it once. */

@@ -36,7 +36,7 @@ export function title(options: TitleOptions = {}): AgentMiddleware {
       const prompt = titlePrompt(exchange, maxWords);
       const { text, usage } = await askModel(model, titleCall(prompt), { run, timeoutMs, maxChars: MAX_ANSWER_CHARS });
       const written = cleanTitle(text, maxChars);
-      return { update: { title: written === '' ? fallback : written }, usage };
+      return { update: { title: written === '' ? fallback : written }, ...(usage.length === 0 ? {} : { usage }) };
     },
   };
 }

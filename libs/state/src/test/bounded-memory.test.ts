@@ -218,7 +218,13 @@ describe('a write that is repeated as its outcome was unknown', () => {
     await store.finish(claimed);
     await store.admit(key);
 
-    expect(await store.finish(claimed)).toEqual({ appended: [], stateBytes: 0, logBytes: null, more: true });
+    expect(await store.finish(claimed)).toEqual({
+      appended: [],
+      budget: 'fine',
+      stateBytes: 0,
+      logBytes: null,
+      more: true,
+    });
     await expect(store.finish({ lease: { ...claimed.lease, epoch: claimed.lease.epoch + 1 } })).rejects.toThrow(
       FencedError,
     );

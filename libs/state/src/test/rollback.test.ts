@@ -39,6 +39,7 @@ describe('rollback', () => {
 
     expect(finished).toEqual({
       appended: [{ seq: 3, event: { kind: 'end', status: 'interrupted' } }],
+      budget: 'fine',
       stateBytes: 0,
       logBytes: expect.any(Number) as number,
       more: false,

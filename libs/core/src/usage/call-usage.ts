@@ -1,5 +1,17 @@
 import { isRecord, omitUndefined, type UsageMetadata } from '@caribou/contracts';
-import type { CallUsage } from './middleware.js';
+
+/** Tokens of a model call, with its caller and the model's configured name. */
+export interface CallUsage {
+  readonly caller: 'lead_agent' | 'subagent' | 'middleware';
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Parts of `inputTokens`: read from the provider's cache, and written to it. */
+  readonly cachedInputTokens?: number;
+  readonly cacheWriteTokens?: number;
+  /** Part of `outputTokens`. */
+  readonly reasoningTokens?: number;
+}
 
 /** The tokens of a model call by the usage of its answer, with those of the cache and of reasoning if they were reported. */
 export function callUsage(

@@ -1,4 +1,4 @@
-import type { CallUsage } from './middleware.js';
+import type { CallUsage } from './call-usage.js';
 
 /** Prices of a million tokens. */
 export interface TokenPrices {
