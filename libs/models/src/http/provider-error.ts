@@ -108,21 +108,22 @@ export function refusalFailure({ model, status, headers, body, textOf }: Refused
   });
 }
 
-/** Creates the error for an error object where a piece of the answer should be; some servers put the HTTP status into its code. */
+/** Creates the error for an error object where a piece of the answer should be. */
 export function streamFailure(error: unknown, { model, textOf }: Pick<Refused, 'model' | 'textOf'>): ModelError {
-  const code = isRecord(error) ? Number(error['status'] ?? error['code']) : Number.NaN;
-  const status = Number.isInteger(code) && code >= 400 && code <= 599 ? code : 0;
-  return refusalFailure({ model, textOf, status, headers: {}, body: JSON.stringify({ error }) }, Date.now());
+  return refusalFailure(
+    { model, textOf, status: statusOf(error), headers: {}, body: JSON.stringify({ error }) },
+    Date.now(),
+  );
 }
 
 // Texts, English and Chinese, by which providers distinguish errors with the same status.
-const burst = /burst|rate increased too quickly|增速过快/i;
+const burst = /burst|acceleration limit|rate increased too quickly|增速过快/i;
 const quota =
-  /insufficient[_ ](quota|balance|credit|fund)|exceeded your current quota|quota[_ ]exceeded|billing|arrearage|payment required|out of (credits?|call volume quota)|余额不足|欠费|额度(已|不足|用)/i;
+  /insufficient[_ ](quota|balance|credit|fund)|exceeded your current quota|quota[_ ]exceeded|billing|arrearage|payment required|out of (credits?|call volume quota)|credit balance|(spend|usage)[_ ]limits?|余额不足|欠费|额度(已|不足|用)/i;
 const auth =
   /invalid[_ ]?api[_ ]?key|api[_ ]key[_ ](not[_ ]valid|invalid)|incorrect api key|unauthori[sz]ed|authentication|permission[_ ]denied|无效的?密钥|鉴权|认证失败|未授权|无权/i;
 const contextLength =
-  /context[_ ]length|context window|maximum context|too many (input )?tokens|prompt is too long|model token limit|input token count .{0,40}exceeds|超过.{0,12}(上下文|长度)/i;
+  /context[_ ]length|context window|maximum context|too many (input )?tokens|prompt is too long|exceeds? (the )?context limit|model token limit|input token count .{0,40}exceeds|超过.{0,12}(上下文|长度)/i;
 const rateLimit = /rate[_ ]?limit|too[_ ]many[_ ]requests|slow_down/i;
 const overloaded = /overloaded|server_error|internal_error|api_error|unavailable|timed? ?out/i;
 
@@ -143,6 +144,27 @@ const statusReasons: Readonly<Record<number, FailureReason>> = {
   413: 'context_length',
   425: 'server',
 };
+
+/** Error types of Anthropic with the status that they have outside of streams (page "Errors", platform.claude.com, November 2026). */
+const typeStatuses: Readonly<Record<string, number>> = {
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+/** The HTTP status of an error object inside a stream, by its code or its type; 0 when it has none. */
+function statusOf(error: unknown): number {
+  if (!isRecord(error)) return 0;
+  const code = Number(error['status'] ?? error['code']);
+  if (Number.isInteger(code) && code >= 400 && code <= 599) return code;
+  return typeof error['type'] === 'string' ? (typeStatuses[error['type']] ?? 0) : 0;
+}
 
 function reasonOf(status: number, body: string): FailureReason {
   if (status >= 500) return 'server';
@@ -189,11 +211,23 @@ function retryDelay(body: string): number | undefined {
   return seconds === undefined ? undefined : Math.min(Math.round(Number(seconds) * 1_000), MAX_RETRY_AFTER_MS);
 }
 
-/** Parses `Retry-After-Ms`, else `Retry-After` in seconds or as a date (RFC 9110 §10.2.3); returns milliseconds. */
+/**
+ * Parses `Retry-After-Ms`, else `Retry-After` in seconds or as a date (RFC 9110 §10.2.3), else the time at which the limits that are
+ * used up are reset (`anthropic-ratelimit-*`, page "Rate limits", platform.claude.com, November 2026); returns milliseconds.
+ */
 function retryAfter(headers: IncomingHttpHeaders, nowMs: number): number | undefined {
   const fine = Number.parseFloat(String(headers['retry-after-ms'] ?? ''));
   const coarse = headers['retry-after'] ?? '';
   const seconds = /^\s*\d+(\.\d+)?\s*$/.test(coarse) ? Number(coarse) * 1_000 : Date.parse(coarse) - nowMs;
-  const found = [fine, seconds].find((value) => Number.isFinite(value));
+  const found = [fine, seconds, limitReset(headers) - nowMs].find((value) => Number.isFinite(value));
   return found === undefined ? undefined : Math.min(Math.max(0, Math.round(found)), MAX_RETRY_AFTER_MS);
+}
+
+/** When the last of the limits without anything left is reset, in milliseconds since 1970; NaN when there is none. */
+function limitReset(headers: IncomingHttpHeaders): number {
+  const resets = ['requests', 'tokens', 'input-tokens', 'output-tokens']
+    .filter((limit) => headers[`anthropic-ratelimit-${limit}-remaining`] === '0')
+    .map((limit) => Date.parse(String(headers[`anthropic-ratelimit-${limit}-reset`])))
+    .filter((reset) => Number.isFinite(reset));
+  return resets.length === 0 ? Number.NaN : Math.max(...resets);
 }
