@@ -35,7 +35,7 @@ const vendorDoors = [
   { packages: ['nats'], doors: ['libs/bus'] },
   { packages: ['ioredis'], doors: ['libs/state'] },
   { packages: ['openai'], doors: ['libs/models'] },
-  { packages: ['@anthropic-ai/'], doors: ['tools/provider-replay'] },
+  { packages: ['@anthropic-ai/'], doors: ['libs/models', 'tools/provider-replay'] },
   { packages: ['dockerode'], doors: ['libs/sandbox'] },
   { packages: ['pino', 'prom-client', '@opentelemetry/'], doors: ['libs/observability'] },
   { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },

@@ -1,5 +1,5 @@
 import type { Config, ModelConfig } from '@caribou/config';
-import { keyHeaders } from '@caribou/models';
+import { modelListRequest } from '@caribou/models';
 import { z } from 'zod';
 import { type Finding, fail, ok, reasonOf, warn } from './finding.js';
 
@@ -22,8 +22,9 @@ async function checkModel(model: ModelConfig): Promise<Finding> {
   // Only the host, as a URL may contain a password.
   const what = `${name}: ${apiKey === undefined ? 'no key' : 'key set'}, ${new URL(baseUrl).host}`;
   try {
-    const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/models`, {
-      headers: headersOf(model),
+    const { url, headers } = modelListRequest(model);
+    const response = await fetch(url, {
+      headers,
       redirect: 'manual',
       signal: AbortSignal.timeout(ANSWER_MS),
     });
@@ -48,14 +49,6 @@ function toFinding(status: number, what: string, { model, listed }: Listing): Fi
   const isListed = listed?.some((id) => id === model || id === `models/${model}`) ?? true;
   if (isListed) return ok('model', `${what} answers`);
   return warn('model', `${what} answers, and does not list ${model}`, 'check the name in `model`');
-}
-
-function headersOf(model: ModelConfig): Record<string, string> {
-  const own = Object.entries(model.headers).map(([name, value]): [string, string] => [
-    name.toLowerCase(),
-    value.reveal(),
-  ]);
-  return { ...keyHeaders(model), ...Object.fromEntries(own) };
 }
 
 /** Names of the server's models; undefined when it does not list them. */

@@ -1,5 +1,7 @@
 export { camelKeys } from './common/camel-keys.js';
 export type { ChainConfig, ContextSize } from './schema/chain-schema.js';
+export { traitsOfModel } from './common/claude-models.js';
+export type { AnthropicConfig } from './common/anthropic-config.js';
 export type {
   ApiKey,
   AuthConfig,

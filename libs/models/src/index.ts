@@ -1,2 +1,2 @@
-export { keyHeaders } from './http/key-headers.js';
+export { modelListRequest } from './model-list.js';
 export { createModelCatalog } from './model-catalog.js';

@@ -1,6 +1,7 @@
 import type { ModelConfig } from '@caribou/config';
 import { BugError, InvalidRequestError, omitUndefined, UnavailableError } from '@caribou/contracts';
 import type { ModelCatalog, ModelModule, ModelPort } from '@caribou/core';
+import { messages } from './anthropic/messages.js';
 import { chatCompletions } from './chat/chat-completions.js';
 import { createHttpModel, type ModelOptions, type OpenProtocol } from './http/http-model.js';
 import { createModuleModel } from './module/module-model.js';
@@ -9,6 +10,7 @@ import { responses } from './responses/responses.js';
 const protocols: Readonly<Record<Exclude<ModelConfig['protocol'], 'module'>, OpenProtocol>> = {
   chat_completions: chatCompletions,
   responses,
+  messages,
 };
 
 export interface CatalogOptions extends ModelOptions {

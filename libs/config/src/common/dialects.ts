@@ -1,5 +1,5 @@
-/** Protocols of model providers: OpenAI's chat completions and responses. */
-export const protocolNames = ['chat_completions', 'responses'] as const;
+/** Protocols of model providers: OpenAI's chat completions and responses, Anthropic's messages. */
+export const protocolNames = ['chat_completions', 'responses', 'messages'] as const;
 /** `module`: a module of the operator asks the provider. */
 export type ProtocolName = (typeof protocolNames)[number] | 'module';
 

@@ -73,16 +73,16 @@ describe('models', () => {
   test('a class of another protocol is one warning that names an endpoint, and what used it falls back', () => {
     const config = deerflow.load(`
 models:
-  - {name: claude, use: 'langchain_anthropic:ChatAnthropic', model: c, api_key: $GONE, default_request_timeout: 9, base_url: 'https://api.anthropic.com'}
+  - {name: codex, use: 'deerflow.models:CodexChatModel', model: c, api_key: $GONE, default_request_timeout: 9}
   - {name: vertex, use: 'langchain_google_vertexai:ChatVertexAI'}
   - {name: cloud, use: 'langchain_aws:ChatBedrock'}
   - {name: main, use: 'langchain_openai:ChatOpenAI', openai_api_key: sk-1, openai_api_base: 'https://x.example/v1', model_name: m}
-title: {model_name: claude}
+title: {model_name: codex}
 summarization: {model_name: vertex}
-subagents: {agents: {bash: {model: claude}}, custom_agents: {own: {description: d, system_prompt: s, model: cloud}}}
+subagents: {agents: {bash: {model: codex}}, custom_agents: {own: {description: d, system_prompt: s, model: cloud}}}
 `);
     expect(config.warnings).toEqual([
-      expect.stringMatching(/^models\[0\]: the model claude is left out: .*https:\/\/api\.anthropic\.com\/v1\/$/),
+      expect.stringMatching(/^models\[0\]: the model codex is left out: .*gateway/),
       expect.stringMatching(/^models\[1\]: the model vertex is left out: .*\/endpoints\/openapi, with an access token/),
       expect.stringMatching(/^models\[2\]: the model cloud is left out: .*amazonaws\.com\/openai\/v1, with a Bedrock/),
     ]);

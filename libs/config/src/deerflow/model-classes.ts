@@ -42,9 +42,20 @@ const azure: ModelClass = {
   unused: ['api_version', 'openai_api_version', 'openai_api_type', 'model_version', 'validate_base_url'],
 };
 
-/** Classes that are served by OpenAI's chat completions, by name without package, because packages differ by version. */
+/** Anthropic's own API. */
+const anthropic: ModelClass = {
+  baseUrl: 'https://api.anthropic.com/v1',
+  keyVariables: ['ANTHROPIC_API_KEY'],
+  protocol: 'messages',
+  aliases: { anthropic_api_key: 'api_key', anthropic_api_url: 'base_url', max_tokens_to_sample: 'max_tokens' },
+  unused: ['anthropic_proxy', 'prompt_cache_size', 'retry_max_attempts', 'reuse_last_container'],
+};
+
+/** Classes whose protocols are served, by name without package, because packages differ by version. */
 const compatible: Readonly<Record<string, ModelClass>> = {
   ChatOpenAI: {},
+  ChatAnthropic: anthropic,
+  ClaudeChatModel: anthropic,
   PatchedChatOpenAI: {},
   PatchedChatMiniMax: { dialect: 'minimax' },
   MindIEChatModel: {},
@@ -94,10 +105,9 @@ const compatible: Readonly<Record<string, ModelClass>> = {
 
 /** Classes of other protocols, by a pattern of their name, with the OpenAI-compatible endpoint of the same models. */
 const otherProtocols: readonly (readonly [name: RegExp, endpoint: string | undefined])[] = [
-  [/^(ChatAnthropic|ClaudeChatModel)$/, 'https://api.anthropic.com/v1/'],
   [/Bedrock/, 'https://bedrock-runtime.<region>.amazonaws.com/openai/v1, with a Bedrock API key as api_key'],
   [
-    /VertexAI/,
+    /Vertex/,
     'https://aiplatform.googleapis.com/v1/projects/<project>/locations/global/endpoints/openapi, with an access token as api_key',
   ],
   [/Codex/, undefined],
@@ -109,6 +119,13 @@ export type KnownClass =
   /** `endpoint`: the OpenAI-compatible endpoint of the same models, if there is one. */
   | { readonly kind: 'other'; readonly endpoint: string | undefined }
   | { readonly kind: 'unknown' };
+
+/** The class of an entry: that which `use` names, or the provider's own class of an explicit protocol. */
+export function classOfEntry(use: string | undefined, protocol: ProtocolName | undefined): ModelClass {
+  const found = classOf(use);
+  const known: ModelClass = found.kind === 'compatible' ? found.is : {};
+  return protocol === 'messages' && known.protocol !== 'messages' && known.baseUrl === undefined ? anthropic : known;
+}
 
 /** Looks up the class that `use` names; default: OpenAI's own. */
 export function classOf(use: string | undefined): KnownClass {

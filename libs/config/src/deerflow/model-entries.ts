@@ -144,6 +144,7 @@ function isSupported(entry: Fields, key: string, { findings }: ReadContext): boo
   if (typeof use !== 'string' || isModule(use)) return true;
   const found = classOf(use);
   if (found.kind === 'compatible') return true;
+  if (found.kind === 'unknown' && entry['base_url'] !== undefined && entry['protocol'] !== undefined) return true;
   if (found.kind === 'unknown' && entry['base_url'] !== undefined) {
     findings.notices.push(`${key}.use: ${use} is not loaded: its base_url is called as an OpenAI-compatible server`);
     return true;

@@ -5,9 +5,10 @@ import { type DialectName, dialectOfHost, type ProtocolName } from '../common/di
 import type { ModelFile } from '../schema/model-schema.js';
 import type { Findings } from '../common/findings.js';
 import { azureAddress } from './class-options.js';
-import { classOf, type ModelClass } from './model-classes.js';
+import { classOf, classOfEntry, type ModelClass } from './model-classes.js';
 import { type Environment, variable } from '../common/references.js';
 import { Secret } from '../common/secret.js';
+import { toAnthropic } from './to-anthropic.js';
 
 const OFFICIAL_BASE_URL = 'https://api.openai.com/v1';
 
@@ -33,26 +34,30 @@ export function toModel(entry: Entry, { key: path, extras, context }: EntryDetai
     context.findings.warnings.push(`${path}: the model ${entry.name} is left out: ${access}`);
     return undefined;
   }
-  const { key, baseUrl, variableName } = access;
-  const missing = key === undefined && access.needsKey;
+  const { key, baseUrl } = access;
+  const protocol = protocolOf(entry) ?? access.protocol;
+  const whenThinkingEnabled = thinkingFields(entry);
+  const options =
+    protocol === 'messages'
+      ? toAnthropic({ entry, extras, key: path, whenThinkingEnabled, findings: context.findings })
+      : { extras, anthropic: undefined };
   return {
     ...commonFields(entry),
     baseUrl,
-    protocol: protocolOf(entry) ?? access.protocol,
+    protocol,
     dialect: entry.dialect ?? dialectOfHost(baseUrl) ?? access.dialect ?? 'generic',
     headers: Object.fromEntries(
       Object.entries(entry.default_headers ?? {}).map(([name, value]) => [name, new Secret(value)]),
     ),
-    body: { ...extras, ...entry.extra_body },
+    body: { ...options.extras, ...entry.extra_body },
     ...omitUndefined({
       sendReasoning: entry.send_reasoning ?? access.sendsReasoning,
       query: entry.default_query,
+      anthropic: options.anthropic,
       apiKey: key === undefined ? undefined : new Secret(key),
-      whenThinkingEnabled: thinkingFields(entry),
+      whenThinkingEnabled,
       whenThinkingDisabled: entry.when_thinking_disabled,
-      problem: missing
-        ? `model "${entry.name}" has no API key: set ${variableName}, or api_key of ${path} in config.yaml`
-        : undefined,
+      problem: keyProblem(entry.name, path, { ...access, protocol }),
     }),
   };
 }
@@ -76,6 +81,13 @@ export const commonFields = (entry: Entry) => ({
 function protocolOf({ protocol, use_responses_api: asked, output_version: version }: Entry): ProtocolName | undefined {
   const uses = asked ?? version === 'responses/v1';
   return protocol ?? (uses ? 'responses' : undefined);
+}
+
+function keyProblem(name: string, path: string, { key, needsKey, variableName, protocol }: Access): string | undefined {
+  if (key === undefined && needsKey)
+    return `model "${name}" has no API key: set ${variableName}, or api_key of ${path} in config.yaml`;
+  if (protocol !== 'messages' || key?.startsWith('sk-ant-oat') !== true) return undefined;
+  return `model "${name}" has a token of Claude Code's sign-in, which is not served: set an API key in ${variableName}, or in api_key of ${path}`;
 }
 
 function pricingOf({ pricing }: Entry): ModelPricing | undefined {
@@ -108,7 +120,7 @@ interface Access {
  */
 function accessOf(entry: Entry, context: ReadContext): Access | string {
   const found = classOf(entry.use);
-  const known: ModelClass = found.kind === 'compatible' ? found.is : {};
+  const known = classOfEntry(entry.use, entry.protocol);
   if (known.keyVariables !== undefined) return accessByClass(entry, known, known.keyVariables, context);
   const baseUrl = entry.base_url ?? readBaseUrl(context) ?? OFFICIAL_BASE_URL;
   const key = entry.api_key ?? (found.kind === 'compatible' ? variable(context.env, 'OPENAI_API_KEY') : undefined);

@@ -33,7 +33,7 @@ models:
     supports_thinking: true
     when_thinking_enabled: {extra_body: {thinking: {type: enabled}}}
   - name: claude
-    use: langchain_anthropic:ChatAnthropic
+    use: langchain_aws:ChatBedrock
     api_key: $NOT_SET
 tools: [{name: web, group: web, use: my.tools:web_tool, api_key: $NOT_SET}]
 title: {enabled: true, max_words: 8, model_name: gpt, prompt_template: x}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { dialectNames, protocolNames } from '../common/dialects.js';
+import { AnthropicFile } from './anthropic-schema.js';
 import { PricingFile } from './usage-schema.js';
 
 /** An entry of `models` in config.yaml. */
@@ -8,12 +9,12 @@ export const ModelFile = z
     name: z.string().min(1).max(200).describe('Name that requests use; unique'),
     display_name: z.string().optional().describe('Name shown to users; default: name'),
     description: z.string().optional().describe('One line shown to users'),
-    use: z.string().optional().describe('Client class in DeerFlow: decides address, key and dialect of its provider'),
+    use: z.string().optional().describe('Client class in DeerFlow: decides protocol, address, key and dialect'),
     protocol: z
       .enum(protocolNames)
       .optional()
       .describe(
-        'How the provider is asked; default: as use_responses_api and the class of `use` say, else chat completions',
+        'chat_completions, responses (OpenAI) or messages (Anthropic); default: as use_responses_api and the class of `use` say, else chat_completions',
       ),
     use_responses_api: z
       .boolean()
@@ -65,6 +66,9 @@ export const ModelFile = z
       .describe('Query parameters added to each request, such as the api-version of Azure'),
     pricing: PricingFile.optional().describe(
       'Prices of a million tokens: {currency: USD, input, cached_input, cache_write, output, reasoning}; of those left out cached_input and cache_write are input, reasoning is output, input and output are 0',
+    ),
+    anthropic: AnthropicFile.optional().describe(
+      'Options of the protocol messages (docs/models.md): {prompt_caching, cache_ttl, thinking, thinking_off, thinking_budget, bound_thinking, sampling, effort, system_messages}; default: by the name of the model',
     ),
     extra_body: z.record(z.string(), z.unknown()).optional().describe('Body fields added to each request'),
   })

@@ -1,6 +1,7 @@
 import type { CommandRule, NatsSecurity, RedisSecurity } from '@caribou/contracts';
 import type { z } from 'zod';
 import type { AgentsApiFile } from '../schema/agents-schema.js';
+import type { AnthropicConfig } from '../common/anthropic-config.js';
 import type { AuthFile } from '../schema/auth-schema.js';
 import type { CamelKeys } from '../common/camel-keys.js';
 import type { ChainConfig } from '../schema/chain-schema.js';
@@ -118,6 +119,8 @@ export interface ModelConfig {
   readonly whenThinkingEnabled?: Readonly<Record<string, unknown>>;
   /** Body fields while thinking is off; default: the inverse of `whenThinkingEnabled`. */
   readonly whenThinkingDisabled?: Readonly<Record<string, unknown>>;
+  /** Present with the protocol `messages`. */
+  readonly anthropic?: AnthropicConfig;
   readonly headers: Readonly<Record<string, Secret>>;
   /** Query parameters of each request, such as Azure's `api-version`; absent: none. */
   readonly query?: Readonly<Record<string, string>>;

@@ -20,7 +20,7 @@ export function thinkingFields(model: ModelConfig, enabled: boolean): Fields {
 }
 
 /** Moves the contents of `extra_body` and `model_kwargs` to the top of the body, as LangChain's client class does. */
-function flattenExtras({ extra_body: extra, model_kwargs: further, ...fields }: Fields): Fields {
+export function flattenExtras({ extra_body: extra, model_kwargs: further, ...fields }: Fields): Fields {
   return { ...fields, ...(isRecord(further) ? further : {}), ...(isRecord(extra) ? extra : {}) };
 }
 
