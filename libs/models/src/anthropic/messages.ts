@@ -6,6 +6,7 @@ import { cacheControlOf } from './cache-breakpoints.js';
 import { encodeRequest } from './encode-request.js';
 import { EventReader } from './event-reader.js';
 import { postMessages } from './messages-client.js';
+import { withoutRefusedThinking } from './refused-thinking.js';
 
 /** Anthropic's messages. */
 export const messages: OpenProtocol = (config, transport) => {
@@ -18,7 +19,7 @@ export const messages: OpenProtocol = (config, transport) => {
   const mark = cacheControlOf(anthropic);
   return {
     encode: (call) => encodeRequest(buildRequest(options, call), mark),
-    post: postMessages(options.model, transport),
+    post: withoutRefusedThinking(postMessages(options.model, transport)),
     newReader: () => new EventReader(),
   };
 };
