@@ -11,3 +11,4 @@ export { buildSubagentPrompt } from './prompt/subagent-prompt.js';
 export { mayUse, subagentDefinitions } from './subagents/definitions.js';
 export type { SubagentDefinition } from './subagents/subagent-definition.js';
 export { taskLimits } from './subagents/task-limits.js';
+export { AnswerAssembly } from './answer-assembly.js';
