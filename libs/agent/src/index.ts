@@ -2,7 +2,6 @@ export { chainOptions, type ChainSettings } from './assembly/chain-options.js';
 export { modelGateLimits } from './assembly/model-call-options.js';
 export { type RunSwitches, switchesOf } from './assembly/run-switches.js';
 export type { AgentRun } from './agent-run.js';
-export { AnswerAssembly } from './answer-assembly.js';
 export { runAgent } from './run-agent.js';
 export { contextFacts } from './prompt/context-facts.js';
 export type { PromptFacts } from './prompt/prompt-facts.js';

@@ -230,7 +230,7 @@ describe.each(servers)('%s with %s and %j', (vendor, name, config) => {
 /** What each fault of a server is for the loop: a reason of a failure, or how the answer ends. */
 const faults: [script: string, outcome: string, except?: Readonly<Record<string, string>>][] = [
   ['#fault rate-limit 2', 'rate_limited after 2000 ms'],
-  ['#fault quota', 'quota', { bedrock: 'rate_limited', ollama: 'rate_limited', vllm: 'rate_limited' }],
+  ['#fault quota', 'quota', { bedrock: 'rate_limited', vllm: 'rate_limited' }],
   ['#fault overload', 'server', { kimi: 'rate_limited' }],
   ['#say hi\n#+fault overload', 'server'],
   ['#fault wrong-key', 'auth'],

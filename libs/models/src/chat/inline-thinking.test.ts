@@ -16,6 +16,8 @@ describe(InlineThinking, () => {
     ['<think>\nhm\n</think>\n\nyes', 'hm\n', 'yes'],
     ['\n <think>hm</think>yes <think>no</think>', 'hm', 'yes <think>no</think>'],
     ['<think></think>yes', '', 'yes'],
+    ['<think>let</think><think> me</think>\n<think> see</think>\nyes', 'let me see', 'yes'],
+    ['<think>hm</think>\n', 'hm', ''],
     ['<think>a </thin b</think>c', 'a </thin b', 'c'],
     ['<think>cut off', 'cut off', ''],
     ['<think>cut off </thi', 'cut off </thi', ''],

@@ -7,17 +7,17 @@ export interface SplitPiece {
   readonly reasoning: string;
 }
 
-const NOTHING: SplitPiece = { content: '', reasoning: '' };
-
 /**
  * Splits reasoning off that a server sends at the beginning of the content, in a tag such as `<think>`. Tags may be cut anywhere;
- * what may be the beginning of one is held until the next piece. White space around the tags is left out.
+ * what may be the beginning of one is held until the next piece. White space around the tags is left out. Reasoning may be in
+ * several tags, one directly behind the other: Amazon Bedrock has one for each piece of the stream.
  */
 export class InlineThinking {
   readonly #open: string;
   readonly #close: string;
   #state: 'before' | 'thinking' | 'after' = 'before';
   #held = '';
+  #hasThought = false;
   /** Whether the part that is read has had nothing but white space. */
   #isAtStart = true;
 
@@ -33,22 +33,27 @@ export class InlineThinking {
 
   split(text: string): SplitPiece {
     this.#held += text;
-    if (this.#state === 'before' && !this.#readOpening()) return NOTHING;
-    const reasoning = this.#state === 'thinking' ? this.#readThinking() : '';
+    let reasoning = '';
+    do {
+      if (this.#state === 'before' && !this.#readOpening()) return { content: '', reasoning };
+      if (this.#state === 'thinking') reasoning += this.#readThinking();
+    } while (this.#state === 'before');
     return { content: this.#state === 'after' ? this.#trimmed(this.#take(0)) : '', reasoning };
   }
 
   /** Returns what is held at the end of the answer. */
   end(): SplitPiece {
     const rest = this.#take(0);
-    return this.#state === 'thinking' ? { content: '', reasoning: rest } : { content: rest, reasoning: '' };
+    if (this.#state === 'thinking') return { content: '', reasoning: rest };
+    return { content: this.#hasThought ? rest.trimStart() : rest, reasoning: '' };
   }
 
-  /** Reads up to the end of the opening tag; returns false while it may still come. */
+  /** Reads up to the end of the opening tag, or decides that there is none; returns false while it may still come. */
   #readOpening(): boolean {
     const text = this.#held.trimStart();
     if (text.startsWith(this.#open)) {
       this.#state = 'thinking';
+      this.#isAtStart = !this.#hasThought;
       this.#held = text.slice(this.#open.length);
       return true;
     }
@@ -56,8 +61,9 @@ export class InlineThinking {
     if (mayBegin && text !== this.#close && this.#held.length <= MAX_LEADING_CHARS) return false;
     this.#state = 'after';
     // A closing tag alone ends reasoning that the server marked in another way.
-    this.#isAtStart = text.startsWith(this.#close);
-    if (this.#isAtStart) this.#held = text.slice(this.#close.length);
+    const isClosed = text.startsWith(this.#close);
+    this.#isAtStart = this.#hasThought || isClosed;
+    if (isClosed) this.#held = text.slice(this.#close.length);
     return true;
   }
 
@@ -66,8 +72,8 @@ export class InlineThinking {
     if (end < 0) return this.#trimmed(this.#take(tailInCommon(this.#held, this.#close)));
     const reasoning = this.#trimmed(this.#held.slice(0, end));
     this.#held = this.#held.slice(end + this.#close.length);
-    this.#state = 'after';
-    this.#isAtStart = true;
+    this.#state = 'before';
+    this.#hasThought = true;
     return reasoning;
   }
 
