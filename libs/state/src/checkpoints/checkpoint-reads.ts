@@ -4,8 +4,8 @@ import type { HistoryQuery, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { containsAll } from '../threads/containment.js';
 import { loadScript } from '../redis/scripts.js';
-import { parseLoadReply, type LoadedCheckpoints, type StoredCheckpoint, viewOf } from './stored-checkpoint.js';
-import { parseStored } from '../redis/stored-json.js';
+import { parseCheckpoint, type StoredCheckpoint } from './checkpoint-text.js';
+import { parseLoadReply, type LoadedCheckpoints, viewOf } from './stored-checkpoint.js';
 import { callThread } from '../redis/thread-call.js';
 
 const script = loadScript('checkpoints/read-checkpoints');
@@ -37,7 +37,7 @@ export async function readCheckpoints(
   if (reply[0] === 'no_thread') {
     throw new NotFoundError(`Thread ${thread.threadId} does not exist`, { details: { threadId: thread.threadId } });
   }
-  return parseLoadReply(reply[1]);
+  return parseLoadReply(reply[1], options.ids);
 }
 
 /** @throws {NotFoundError} for an unknown checkpoint */
@@ -83,9 +83,9 @@ export function checkpointReads(redis: RedisConnection): Pick<ThreadStore, 'head
   ): Promise<string[]> {
     if (ids.length === 0) return [];
     const texts = await redis.use((client) => client.hmget(key, ...ids));
-    return ids.filter((_, index) => {
+    return ids.filter((id, index) => {
       const text = texts[index];
-      return typeof text === 'string' && containsAll(parseStored<StoredCheckpoint>(text).metadata, metadata);
+      return typeof text === 'string' && containsAll(parseCheckpoint(id, text).metadata, metadata);
     });
   }
 

@@ -8,6 +8,7 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { CommitRequest, ThreadHead } from '../ports/run-store.js';
+import { checkpointText } from './checkpoint-text.js';
 import { fieldsOf, HeadLog, type LogCounters, logOf, type LogPlan, planLog } from './head-log.js';
 import type { Sweep } from './log-sweep.js';
 import { entryCounts, type LogEntry } from '../events/log-entries.js';
@@ -62,7 +63,7 @@ export async function checkpointCall(
     ...omitUndefined({ error: draft.error }),
   };
   const head = [
-    JSON.stringify(body),
+    checkpointText(body, compact),
     JSON.stringify({ kind: 'checkpoint', parent_id: parent, metadata: draft.metadata, next: draft.next }),
   ];
   return {
@@ -74,7 +75,7 @@ export async function checkpointCall(
       fields: counters.fields + messages.length + values.length - (sweep?.free.length ?? 0),
       swept: sweep?.left ?? counters.swept,
     },
-    params: commitParams(draft, plan, sweep),
+    params: { ...commitParams(draft, plan, sweep), compact },
     bytes: [...head, ...messages, ...values].reduce((sum, text) => sum + Buffer.byteLength(text), 0),
     texts: [...head, ...(compact ? await compressEntries({ messages, values }, plan) : [...messages, ...values])],
   };
@@ -105,7 +106,7 @@ function commitParams(draft: CheckpointDraft, plan: LogPlan, sweep: Sweep | null
     shown: plan.messages.flatMap((message, index) => (isShownToUsers(message) ? [[index, asUtf8(message.id)]] : [])),
     values: plan.values,
     cleared: findClearedChannels(draft.head.state, draft.state),
-    ...(draft.from === draft.head ? {} : { channels: plan.channels }),
+    ...(draft.from === draft.head ? {} : { channels: plan.channels, parent: draft.from.checkpointId ?? '' }),
     ...(sweep === null ? {} : { free: sweep.free, swept: sweep.left }),
   };
 }

@@ -15,18 +15,17 @@ if refusal then return refusal end
 local earlier = written_before(run, count_events(p.events) + 1)
 if earlier == 'other' then return { 'fenced', 'another sequence' } end
 if earlier then
-  local written = cjson.decode(redis.call('HGET', checkpoints_key, record.head))
-  return { 'ok', record.head, written.created_at, p.after + 1, run.cancel, is_spent(run) and 'spent' or '' }
+  return { 'ok', record.head, iso(math.floor(micros_of(record.head) / 1000)), p.after + 1, run.cancel, is_spent(run) and 'spent' or '' }
 end
 if is_stale(record, p.commit) then return { 'fenced', 'another head' } end
 
 retake_lease()
 local first = run.seq + 1
-local id, changed, used = commit_step(record, run)
+local id, created_at, changed, used = commit_step(record, run)
 if budget ~= 'spent' and is_spent(run) then budget = 'spent' end
 append_to(used, 'tries', 0, 'open', '', 'updated_at', now_iso)
 if p.input_committed then append_to(used, 'input_committed', '1') end
 if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end
 save_log(run, used)
 touch(record, unpack(changed))
-return { 'ok', id, now_iso, first, run.cancel, budget }
+return { 'ok', id, created_at, first, run.cancel, budget }

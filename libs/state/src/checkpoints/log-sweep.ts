@@ -1,9 +1,8 @@
 import type { ThreadKey } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 import { entriesOf, type HeadLog } from './head-log.js';
-import type { StoredRow } from '../threads/thread-feed.js';
-import { parseStored } from '../redis/stored-json.js';
-import type { StoredCheckpoint } from './stored-checkpoint.js';
+import { isRow, parseRow } from '../threads/feed-rows.js';
+import { parseCheckpoint } from './checkpoint-text.js';
 
 /** Unreferenced log fields, for the next commit to free, and how many fields outside the head remain. */
 export interface Sweep {
@@ -26,11 +25,11 @@ export const isSweepDue = (log: HeadLog): boolean => log.unshown > SWEEP_ABOVE +
 export async function sweepLog(redis: RedisConnection, thread: ThreadKey, log: HeadLog): Promise<Sweep> {
   const keys = redis.keys.thread(thread);
   const [texts, fields, feed] = await redis.use((client) =>
-    Promise.all([client.hvals(keys.checkpoints), client.hkeys(keys.log), client.hvals(keys.feed)]),
+    Promise.all([client.hgetall(keys.checkpoints), client.hkeys(keys.log), client.hvals(keys.feed)]),
   );
   const shown = new Set(feed.flatMap(entriesOfRow));
-  for (const text of texts) {
-    const checkpoint = parseStored<StoredCheckpoint>(text);
+  for (const [id, text] of Object.entries(texts)) {
+    const checkpoint = parseCheckpoint(id, text);
     for (const entry of entriesOf(checkpoint.ranges)) shown.add(String(entry));
     for (const entry of Object.values(checkpoint.channels)) shown.add(`c${entry}`);
   }
@@ -41,9 +40,7 @@ export async function sweepLog(redis: RedisConnection, thread: ThreadKey, log: H
 
 /** Includes hidden rows, as a rollback may show them again. Other fields of a feed hold numbers. */
 function entriesOfRow(text: string): string[] {
-  if (!text.startsWith('{')) return [];
-  const { entry, before } = parseStored<StoredRow>(text);
-  return before === undefined ? [String(entry)] : [String(entry), String(before)];
+  return isRow(text) ? parseRow(text).entries.map(String) : [];
 }
 
 /** Whether a field was written before `log` was read. */

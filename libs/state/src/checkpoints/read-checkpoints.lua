@@ -14,10 +14,10 @@ local found, known, bytes = {}, {}, 0
 for index, id in ipairs(p.ids) do
   local text = redis.call('HGET', checkpoints_key, id)
   if text and p.max_bytes then
-    bytes = bytes + state_bytes(text)
-    if bytes > p.max_bytes and #known > 0 then break end
+    bytes = bytes + state_bytes(id, text)
+    if bytes > p.max_bytes and next(known) then break end
   end
   found[index] = text
-  if text then known[#known + 1] = text end
+  if text then known[id] = text end
 end
 return { 'ok', { record.head, log_counters(record), found, entries_of(known) } }

@@ -1,33 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import {
   BugError,
-  type ChannelName,
-  type CheckpointMetadata,
   type CheckpointView,
   type Message,
-  type NextNode,
   type ThreadState,
   omitUndefined,
   toClientMessage,
 } from '@caribou/contracts';
 import type { ThreadHead } from '../ports/run-store.js';
-import { entriesOf, type EntryRange, fieldsOf, HeadLog, type LogCounters } from './head-log.js';
+import { parseCheckpoint, type StoredCheckpoint } from './checkpoint-text.js';
+import { entriesOf, fieldsOf, HeadLog, type LogCounters } from './head-log.js';
 import { parseStored } from '../redis/stored-json.js';
 import { expandTexts, type StoredText } from '../redis/stored-text.js';
-
-/** A checkpoint as Redis stores it; the script that writes it generates `id` and `created_at`. */
-export interface StoredCheckpoint {
-  readonly id: string;
-  readonly created_at: string;
-  readonly parent: string | null;
-  readonly ranges: readonly EntryRange[];
-  readonly channels: Readonly<Partial<Record<ChannelName, number>>>;
-  /** Size of the state: the bytes of its entries. Absent in checkpoints of earlier versions. */
-  readonly bytes?: number;
-  readonly metadata: CheckpointMetadata;
-  readonly next: readonly NextNode[];
-  readonly error?: { readonly name: string; readonly message: string };
-}
 
 /** The reply of `load.lua`: checkpoints and, once each, the entries that they refer to. */
 export interface LoadedCheckpoints {
@@ -47,8 +31,12 @@ interface LoadedEntry {
 /** Characters of stored text parsed in one turn of the event loop. */
 const SLICE_CHARS = 256 * 1024;
 
-/** Yields to the event loop, for the other requests and runs of the process. */
-export async function parseLoadReply(reply: unknown): Promise<LoadedCheckpoints> {
+/**
+ * Yields to the event loop, for the other requests and runs of the process.
+ *
+ * @param ids the checkpoints that were requested; absent: the head
+ */
+export async function parseLoadReply(reply: unknown, ids?: readonly string[]): Promise<LoadedCheckpoints> {
   const [head, counters, texts, flat] = reply as LoadReply;
   const stored = foundEntries(flat);
   const entries = new Map<string, LoadedEntry>();
@@ -62,7 +50,8 @@ export async function parseLoadReply(reply: unknown): Promise<LoadedCheckpoints>
     sinceTurn = 0;
     await setImmediate();
   }
-  return toLoadedCheckpoints(head, counters, texts, entries);
+  const checkpoints = texts.map((text, index) => (text === null ? null : parseCheckpoint(ids?.[index] ?? head, text)));
+  return { headId: head === '' ? null : head, counters: countersOf(counters), checkpoints, entries };
 }
 
 type LoadReply = [string, (string | number)[], (string | null)[], (StoredText | null)[]];
@@ -77,19 +66,9 @@ function foundEntries(flat: LoadReply[3]): ReadonlyMap<string, StoredText> {
   return found;
 }
 
-function toLoadedCheckpoints(
-  head: string,
-  counters: readonly (string | number)[],
-  texts: readonly (string | null)[],
-  entries: ReadonlyMap<string, LoadedEntry>,
-): LoadedCheckpoints {
+function countersOf(counters: readonly (string | number)[]): LogCounters {
   const [nextEntry, nextValue, fields, swept] = counters.map(Number);
-  return {
-    headId: head === '' ? null : head,
-    counters: { nextEntry: nextEntry ?? 1, nextValue: nextValue ?? 1, fields: fields ?? 0, swept: swept ?? 0 },
-    checkpoints: texts.map((text) => (text === null ? null : parseStored<StoredCheckpoint>(text))),
-    entries,
-  };
+  return { nextEntry: nextEntry ?? 1, nextValue: nextValue ?? 1, fields: fields ?? 0, swept: swept ?? 0 };
 }
 
 /** Builds the state of a checkpoint. @throws {BugError} when the log lacks an entry. */

@@ -3,7 +3,7 @@
   KEYS, ARGV  thread.lua; parameters commit (checkpoint.lua), kept_checkpoints, from (the checkpoint that
               is built on, '' for none), max_state_bytes (0: no limit),
               added_bytes (size of the texts, before any was compressed)
-              texts: checkpoint JSON, checkpoint event JSON (not published), messages, channel values
+              texts: checkpoint, checkpoint event JSON (not published), messages, channel values
   Reply  {'ok', checkpoint id, its time}
          {'large'}, {'stale'}, {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/idle.lua
@@ -18,11 +18,11 @@ if refusal then return refusal end
 if is_stale(record, p.commit) then return { 'stale' } end
 if p.max_state_bytes > 0 then
   local base = p.from ~= '' and redis.call('HGET', checkpoints_key, p.from)
-  local bytes = base and state_bytes(base) or 0
+  local bytes = base and state_bytes(p.from, base) or 0
   if bytes + p.added_bytes > p.max_state_bytes then return { 'large' } end
 end
-local id, minted = mint_checkpoint(record)
+local id, minted, created_at = mint_checkpoint(record)
 local text = take()
 take()
-touch(record, unpack(write_checkpoint(record, p.commit, { id, minted, text })))
-return { 'ok', id, now_iso }
+touch(record, unpack(write_checkpoint(record, p.commit, { id, minted, created_at, text })))
+return { 'ok', id, created_at }

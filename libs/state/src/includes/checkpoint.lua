@@ -1,31 +1,29 @@
 -- Writes a checkpoint. Needs thread.lua, clock.lua, feed.lua. The parameter `c` is p.commit:
 --   expected      the head checkpoint that is replaced, '' for none
+--   parent        the checkpoint that it is based on, '' for none; absent: `expected`
 --   next_entry, next_value   the first numbers of new messages and new channel values
 --   messages      how many new messages
 --   shown         {index among the new messages, id} of those that users see
+--   compact       whether new rows of the feed have the compact form
 --   values        names of the new channel values, in order
 --   cleared       names of removed channels
 --   channels      with a fork only: every channel's entry
 --   free          after a sweep: unreferenced log fields; swept: how many fields outside the head remain
--- Texts read by `take`: checkpoint JSON, event JSON (both without id and time), messages, channel values.
+-- Texts read by `take`: checkpoint (checkpoint-text.lua), event JSON without id and time, messages, channel values.
+-- @include checkpoint-text.lua
 
 -- Whether the thread has changed since the writer read it.
 local function is_stale(record, c)
   return record.head ~= c.expected or record.next_entry ~= c.next_entry or record.next_value ~= c.next_value
 end
 
--- A UUID whose digits rise with Redis' time, strictly within the thread; its last digits differ between threads.
+-- A UUID whose digits rise with Redis' time, strictly within the thread; its last digits differ between threads. Returns the
+-- id, its time in µs and as text.
 local function mint_checkpoint(record)
   local us = math.max(now_us, tonumber(record.minted) + 1)
-  local ms = string.format('%012x', math.floor(us / 1000))
-  local tail = redis.sha1hex(record_key)
-  local id = string.format('%s-%s-7%03x-8%s-%s', ms:sub(1, 8), ms:sub(9, 12), us % 1000, tail:sub(1, 3), tail:sub(4, 15))
-  return id, us
-end
-
--- Inserts the id and time of the checkpoint at the beginning of a JSON object text.
-local function stamped(name, id, text)
-  return '{"' .. name .. '":"' .. id .. '","created_at":"' .. now_iso .. '",' .. text:sub(2)
+  local digits = redis.sha1hex(record_key)
+  local id = id_of(us, '8' .. digits:sub(1, 3) .. '-' .. digits:sub(4, 15))
+  return id, us, us == now_us and now_iso or iso(math.floor(us / 1000))
 end
 
 -- Sets the values of the thread record to those of a checkpoint.
@@ -43,7 +41,7 @@ end
 local MAX_PRUNED = 20
 
 local function has_event_log(checkpoint)
-  local run_id = cjson.decode(redis.call('HGET', checkpoints_key, checkpoint)).metadata.run_id
+  local run_id = checkpoint_of(checkpoint, redis.call('HGET', checkpoints_key, checkpoint)).metadata.run_id
   return run_id and redis.call('EXISTS', events_key(run_id)) == 1
 end
 
@@ -87,13 +85,13 @@ local function write_entries(c)
   return fields
 end
 
--- Writes the generated checkpoint, whose JSON is `text`, as the head; for `run`, or for a client. Returns the changed fields
+-- Writes the generated checkpoint { id, µs, time, text } as the head; for `run`, or for a client. Returns the changed fields
 -- of the thread's record, which the caller writes with its own, as { field, value, … }.
 local function write_checkpoint(record, c, written, run)
-  local id, minted, text = unpack(written)
+  local id, minted, created_at, text = unpack(written)
   add_rows(c, run)
   local fields = write_entries(c)
-  redis.call('HSET', checkpoints_key, id, stamped('id', id, text))
+  redis.call('HSET', checkpoints_key, id, complete_checkpoint(id, c.parent or c.expected, created_at, text))
   redis.call('ZADD', order_key, 0, id)
   if c.channels then show_values(record, c.channels) end
   if c.free then

@@ -1,20 +1,36 @@
 -- The feed of a thread: the messages that users see, a row for each, by a number that is never reused. Needs
 -- thread.lua, clock.lua. Fields of the hash: `last` (the newest number), `<number>` (the row), `i:<message id>` (the
--- number of its row). A row is JSON:
+-- number of its row). A row, in one of the forms of feed-row.lua:
 --   id       of the message
 --   entry    its newest version in the log
---   run, at  the run that wrote it first, and when; no run: a client
+--   run      the run that wrote it first; absent for a client
+--   at       when; in a compact row as at_ms
 --   by, before   the run that replaced it last, and the entry until then
 --   hidden   the run whose turn replaces it, until that run has ended
 --   was      number of the row that had the message before
 -- Of a run's record: `regenerates` (the run whose turn it regenerates), `first_row` (the first it may make), `replaces`
 -- (the first row that it hides), `lowest_row` (the lowest it wrote).
+-- @include feed-row.lua
+local function text_of_row(number) return redis.call('HGET', feed_key, number) end
+
 local function row_of(number)
-  local text = number and redis.call('HGET', feed_key, number)
-  return text and cjson.decode(text)
+  local text = number and text_of_row(number)
+  return text and decode_row(text, text_of_row)
 end
 
-local function put_row(number, row) redis.call('HSET', feed_key, number, cjson.encode(row)) end
+-- The text of a row: compact when it was, and has no further fields. `first`: number of the first row of its run.
+local function encode_row(number, row, first)
+  if row.at or row.by or row.hidden or row.was then
+    row.at = row.at or iso(row.at_ms)
+    row.at_ms = nil
+    return cjson.encode(row)
+  end
+  local run = row.run or ''
+  if first and first < tonumber(number) then run = first end
+  return cjson.encode({ row.id, row.entry, run, row.at_ms })
+end
+
+local function put_row(number, row) redis.call('HSET', feed_key, number, encode_row(number, row)) end
 
 local function last_row() return tonumber(redis.call('HGET', feed_key, 'last') or 0) end
 
@@ -29,7 +45,9 @@ local function hide_replaced(run)
   end
 end
 
-local function add_row(id, entry, run_id)
+-- Adds the row of a message, or changes the one that it has; returns its number.
+local function add_row(c, id, entry, run)
+  local run_id = run and run.run_id
   local number, last = unpack(redis.call('HMGET', feed_key, 'i:' .. id, 'last'))
   local row = row_of(number)
   if row and not row.hidden then
@@ -43,8 +61,8 @@ local function add_row(id, entry, run_id)
     return tonumber(number)
   end
   local fresh = tonumber(last or 0) + 1
-  row = { id = id, entry = entry, run = run_id, at = now_iso, was = number or nil }
-  redis.call('HSET', feed_key, 'last', fresh, fresh, cjson.encode(row), 'i:' .. id, fresh)
+  row = { id = id, entry = entry, run = run_id, was = number or nil, at_ms = c.compact and now_ms, at = not c.compact and now_iso or nil }
+  redis.call('HSET', feed_key, 'last', fresh, fresh, encode_row(fresh, row, run and tonumber(run.first_row)), 'i:' .. id, fresh)
   return fresh
 end
 
@@ -53,7 +71,7 @@ end
 local function add_rows(c, run)
   if run and run.replaces and c.channels then hide_replaced(run) end
   for _, shown in ipairs(c.shown) do
-    local number = add_row(shown[2], c.next_entry + shown[1], run and run.run_id)
+    local number = add_row(c, shown[2], c.next_entry + shown[1], run)
     if run then run.lowest_row = math.min(tonumber(run.lowest_row) or number, number) end
   end
 end
@@ -82,10 +100,11 @@ local function drop_hidden_rows(run)
   end
 end
 
--- Reverts what a run did to the feed; its numbers are not reused.
+-- Reverts what a run did to the feed; its numbers are not reused. Its first row, to which the others refer, is the last one
+-- that is removed.
 local function drop_rows(run)
   local from = math.min(tonumber(run.replaces) or math.huge, tonumber(run.lowest_row) or math.huge)
-  for number = from, last_row() do
+  for number = last_row(), from, -1 do
     local row = row_of(number)
     if row and row.run == run.run_id then
       redis.call('HDEL', feed_key, number)

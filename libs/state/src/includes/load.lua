@@ -1,6 +1,7 @@
 -- Reads checkpoints with the log entries that they refer to.
+-- @include checkpoint-text.lua
 
--- The log entries that the checkpoints (JSON texts) refer to, each once: { field, text, field, text, … }.
+-- The log entries that the checkpoints { id = text, … } refer to, each once: { field, text, field, text, … }.
 local function entries_of(texts)
   local fields, seen = {}, {}
   local function want(field)
@@ -8,8 +9,8 @@ local function entries_of(texts)
     seen[field] = true
     fields[#fields + 1] = field
   end
-  for _, text in ipairs(texts) do
-    local checkpoint = cjson.decode(text)
+  for id, text in pairs(texts) do
+    local checkpoint = checkpoint_of(id, text)
     for _, range in ipairs(checkpoint.ranges) do
       for entry = range[1], range[2] do want(string.format('%.0f', entry)) end
     end
@@ -34,7 +35,6 @@ end
 
 -- The head for a writer of the thread: { head id, counters, checkpoint texts, entries }.
 local function load_head(record)
-  local texts = {}
-  if record.head ~= '' then texts[1] = redis.call('HGET', checkpoints_key, record.head) end
-  return { record.head, log_counters(record), texts, entries_of(texts) }
+  local text = record.head ~= '' and redis.call('HGET', checkpoints_key, record.head)
+  return { record.head, log_counters(record), { text or nil }, entries_of(text and { [record.head] = text } or {}) }
 end

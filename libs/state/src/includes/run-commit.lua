@@ -1,19 +1,19 @@
 -- Commits one step of a run: events, checkpoint with its event. Needs fence.lua.
 -- Parameters: p.events (how many events each entry holds), p.commit (checkpoint.lua), p.input_committed, p.usage (usage.lua).
--- Texts read by `take`: entries of the log, checkpoint JSON, checkpoint event JSON, messages, channel values.
+-- Texts read by `take`: entries of the log, checkpoint, checkpoint event JSON, messages, channel values.
 -- @include clock.lua
 -- @include events.lua
 -- @include feed.lua
 -- @include checkpoint.lua
 -- @include ending.lua
 -- @include usage.lua
--- Returns the id of the checkpoint, and the changed fields of the thread's and of the run's record, which the caller writes.
+-- Returns the id of the checkpoint and its time, and the changed fields of the thread's and of the run's record, which the caller writes.
 local function commit_step(record, run)
-  local id, minted = mint_checkpoint(record)
+  local id, minted, created_at = mint_checkpoint(record)
   for _, events in ipairs(p.events) do add_event(run, take(), events) end
   local text, event = take(), take()
   mark_border(run)
-  add_event(run, stamped('checkpoint_id', id, event))
-  local changed = write_checkpoint(record, p.commit, { id, minted, text }, run)
-  return id, changed, count_usage(run)
+  add_event(run, '{"checkpoint_id":"' .. id .. '","created_at":"' .. created_at .. '",' .. event:sub(2))
+  local changed = write_checkpoint(record, p.commit, { id, minted, created_at, text }, run)
+  return id, created_at, changed, count_usage(run)
 end

@@ -1,6 +1,7 @@
--- The size of the state of a checkpoint (a JSON text): the bytes of its messages and channels. A checkpoint of an earlier
+-- The size of the state of a checkpoint: the bytes of its messages and channels. A checkpoint of an earlier
 -- version does not contain it: its entries of the log are measured, each once per script.
 -- @include stored-text.lua
+-- @include checkpoint-text.lua
 local measured = {}
 local function entry_bytes(field)
   local bytes = measured[field]
@@ -11,8 +12,8 @@ local function entry_bytes(field)
   return bytes
 end
 
-local function state_bytes(text)
-  local checkpoint, bytes = cjson.decode(text), 0
+local function state_bytes(id, text)
+  local checkpoint, bytes = checkpoint_of(id, text), 0
   if checkpoint.bytes then return checkpoint.bytes end
   for _, range in ipairs(checkpoint.ranges) do
     for entry = range[1], range[2] do bytes = bytes + entry_bytes(string.format('%.0f', entry)) end

@@ -70,7 +70,7 @@ if not record and not p.temporary and has_all_threads() then return { 'many' } e
 -- The size of the state that the run will find: that of the head and the inputs of runs in flight.
 local function bytes_to_come()
   local text = record.head ~= '' and redis.call('HGET', checkpoints_key, record.head)
-  local bytes = text and state_bytes(text) or 0
+  local bytes = text and state_bytes(record.head, text) or 0
   for _, run_id in ipairs(in_flight) do bytes = bytes + redis.call('STRLEN', kwargs_key(run_id)) end
   return bytes
 end
@@ -83,7 +83,7 @@ local function is_behind_by_updates(checkpoint, head)
     if checkpoint == head then return true end
     local text = redis.call('HGET', checkpoints_key, head)
     if not text then return false end
-    local newer = cjson.decode(text)
+    local newer = checkpoint_of(head, text)
     if newer.metadata.source ~= 'update' or type(newer.parent) ~= 'string' then return false end
     head = newer.parent
   end

@@ -40,7 +40,7 @@ local function roll_back()
     redis.call('HDEL', log_key, string.format('c%.0f', value))
   end
   local channels = {}
-  if base ~= '' then channels = cjson.decode(redis.call('HGET', checkpoints_key, base)).channels end
+  if base ~= '' then channels = checkpoint_of(base, redis.call('HGET', checkpoints_key, base)).channels end
   show_values(record, channels)
   record.head = base
   drop_rows(run)
@@ -81,7 +81,7 @@ local function settled_status()
   if p.status == 'error' or p.status == 'timeout' then return 'error' end
   if p.status ~= 'success' or record.head == '' then return 'idle' end
   local has_next = p.has_next
-  if has_next == nil then has_next = #cjson.decode(redis.call('HGET', checkpoints_key, record.head)).next > 0 end
+  if has_next == nil then has_next = #checkpoint_of(record.head, redis.call('HGET', checkpoints_key, record.head)).next > 0 end
   return has_next and 'interrupted' or 'idle'
 end
 
@@ -91,7 +91,7 @@ if p.remember and not rollback then
 end
 -- Events that readers may have seen and that are not written, as by a rollback, leave their numbers unused.
 if rollback or p.incomplete then skip_numbers(run, p.shown) end
-local first, checkpoint, thread_fields = run.seq + 1, '', {}
+local first, checkpoint, created_at, thread_fields = run.seq + 1, '', now_iso, {}
 if rollback then
   add_end(run, 'interrupted')
   count_usage(run) -- also after a rollback
@@ -101,7 +101,7 @@ else
   local fields = { 'status', p.status, 'ended_by', p.epoch }
   local used
   if p.commit then
-    checkpoint, thread_fields, used = commit_step(record, run)
+    checkpoint, created_at, thread_fields, used = commit_step(record, run)
     append_to(fields, unpack(used))
   end
   for _, events in ipairs(p.more_events) do add_event(run, take(), events) end
@@ -127,4 +127,4 @@ end
 expire_journal()
 release_lease()
 local more = settle(record, settled_status(), '', thread_fields)
-return { 'ok', rollback and 1 or 0, first, checkpoint, now_iso, more and 1 or 0, run.bytes, budget }
+return { 'ok', rollback and 1 or 0, first, checkpoint, created_at, more and 1 or 0, run.bytes, budget }

@@ -2,6 +2,7 @@ import type { StateUpdate } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { ThreadHead } from '../ports/run-store.js';
 import { ai, type ClaimedRun, human, type StoreFixture, textsOf, thread } from '@caribou/testing';
+import { parseCheckpoint } from '../checkpoints/checkpoint-text.js';
 import { MAX_RANGES } from '../checkpoints/head-log.js';
 import { useOpenStores } from '../testing/open-stores.js';
 
@@ -34,8 +35,8 @@ describe('the log of a thread', () => {
     const history = await store.threads.history(key, { limit: expected.length });
     expect(history.map((view) => textsOf(view.state.messages))).toEqual(expected);
     const { checkpoints } = store.redis.keys.thread(key);
-    const texts = await store.redis.use((client) => client.hvals(checkpoints));
-    const ranges = texts.map((text) => (JSON.parse(text) as { ranges: unknown[] }).ranges.length);
+    const texts = Object.entries(await store.redis.use((client) => client.hgetall(checkpoints)));
+    const ranges = texts.map(([id, text]) => parseCheckpoint(id, text).ranges.length);
     expect(Math.max(...ranges)).toBeLessThanOrEqual(MAX_RANGES);
     expect(Math.max(...ranges)).toBeGreaterThan(MAX_RANGES - 4);
   });

@@ -26,13 +26,14 @@ local function end_with(id)
     redis.call('ZREM', copied_order, newer)
   end
   for number = p.last_row + 1, tonumber(redis.call('HGET', copied_feed, 'last') or 0) do
-    local row = redis.call('HGET', copied_feed, number)
-    if row then redis.call('HDEL', copied_feed, number, 'i:' .. cjson.decode(row).id) end
+    local text = redis.call('HGET', copied_feed, number)
+    local row = text and cjson.decode(text)
+    if row then redis.call('HDEL', copied_feed, number, 'i:' .. (row.id or row[1])) end
   end
   for field in pairs(record) do
     if field:sub(1, 2) == 'v:' then redis.call('HDEL', copy, field) end
   end
-  for name, entry in pairs(cjson.decode(redis.call('HGET', checkpoints_key, id)).channels) do
+  for name, entry in pairs(checkpoint_of(id, redis.call('HGET', checkpoints_key, id)).channels) do
     if is_listed(name) then redis.call('HSET', copy, 'v:' .. name, redis.call('HGET', log_key, 'c' .. entry)) end
   end
   redis.call('HSET', copy, 'head', id, 'status', 'idle', 'settled', 'idle')
@@ -49,4 +50,4 @@ if p.at then end_with(p.at) end
 redis.call('HSET', jobs, 'floor', record.next_entry - 1)
 redis.call('ZADD', threads_key, now_ms, p.target)
 local newest = record.head ~= '' and redis.call('HGET', checkpoints_key, p.at or record.head)
-return { 'ok', redis.call('HGETALL', copy), newest and state_bytes(newest) or 0, redis.call('ZCARD', threads_key) }
+return { 'ok', redis.call('HGETALL', copy), newest and state_bytes(p.at or record.head, newest) or 0, redis.call('ZCARD', threads_key) }
