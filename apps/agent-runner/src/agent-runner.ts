@@ -2,6 +2,7 @@ import type { Config } from '@caribou/config';
 import { systemClock } from '@caribou/core';
 import { TurnWorker } from '@caribou/runs';
 import {
+  HeadCache,
   redisAgents,
   redisConversions,
   redisMemoryStore,
@@ -20,6 +21,9 @@ import { createMemoryNotifier } from './memory-notifier.js';
 /** Minimum time between two notifications: the shortest debounce time of memory that can be configured. */
 const NOTIFY_INTERVAL_MS = 1_000;
 
+/** States of threads that the next turns of these threads need not read again. */
+const HEAD_CACHE_BYTES = 64 * 1024 * 1024;
+
 /** Runs the lead agent on the threads of users. */
 export const agentRunner: AgentRole = {
   service: 'agent-runner',
@@ -31,7 +35,10 @@ export const agentRunner: AgentRole = {
 function openRunner(base: WorkerBase): OpenRole {
   const { config, logger, bus, redis, models, gate, metrics, sandboxes: sandbox } = base;
   const { clocks, runner } = config;
+  const heads = new HeadCache(HEAD_CACHE_BYTES);
+  metrics.measureCache('heads', heads.bytes);
   const store = redisRunStore(redis, {
+    heads,
     leaseMs: clocks.leaseMs,
     maxAttempts: runner.maxAttempts,
     eventsTtlMs: clocks.eventsTtlMs,

@@ -12,6 +12,7 @@ import {
   redisAccounts,
   redisAttempts,
   redisConversions,
+  HeadCache,
   redisErasures,
   redisEventLog,
   redisLocks,
@@ -105,7 +106,7 @@ interface Connections {
 function listDependencies(config: Config, connections: Connections) {
   const { modules, tracing, redis, bus, volume, metrics, logger } = connections;
   const models = createModelCatalog(config.models, { clocks: config.clocks, logger, modules });
-  const store = withAdmissionControl(createThreadStore(redis, config), connections);
+  const store = withAdmissionControl(createThreadStore(connections, config), connections);
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
   const memories = redisMemoryStore(redis);
   const usageLedger = redisUsageLedger(redis, ledgerSettings(redis, config));
@@ -170,9 +171,15 @@ const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
     ackWaitMs: clocks.ackWaitMs,
   });
 
-const createThreadStore = (redis: RedisConnection, config: Config): ThreadStore => {
+/** States of threads that later reads of these threads need not transfer again. */
+const HEAD_CACHE_BYTES = 64 * 1024 * 1024;
+
+const createThreadStore = ({ redis, metrics }: Pick<Connections, 'redis' | 'metrics'>, config: Config): ThreadStore => {
   const { clocks, quotas, runner, store } = config;
+  const heads = new HeadCache(HEAD_CACHE_BYTES);
+  metrics.measureCache('heads', heads.bytes);
   return redisThreadStore(redis, {
+    heads,
     leaseMs: clocks.leaseMs,
     maxAttempts: runner.maxAttempts,
     eventsTtlMs: clocks.eventsTtlMs,

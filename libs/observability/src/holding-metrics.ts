@@ -7,7 +7,7 @@ export interface Holding {
 }
 
 export type SlotKind = 'runs' | 'tasks' | 'extractions' | 'conversions' | 'sandboxes' | 'executions';
-export type CacheName = 'values' | 'finished_executions';
+export type CacheName = 'values' | 'heads' | 'finished_executions';
 
 export interface HoldingMetrics {
   /** Reads how many slots of a kind are in use on each request for metrics. */

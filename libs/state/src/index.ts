@@ -22,6 +22,7 @@ export { redisRunStore } from './runs/run-store.js';
 export { redisSandboxRegistry } from './executions/sandbox-registry.js';
 export { redisSkills } from './users/skills.js';
 export { redisSharedDocuments } from './shared/shared-documents.js';
+export { HeadCache } from './checkpoints/head-cache.js';
 export type { StoreOptions } from './redis/store-settings.js';
 export { redisTaskSlots } from './tasks/task-slots.js';
 export { redisTaskStore, taskPart } from './tasks/task-store.js';

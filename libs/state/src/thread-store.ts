@@ -18,7 +18,7 @@ export function redisThreadStore(redis: RedisConnection, options: StoreOptions =
   return {
     ...threadRecords(redis, settings),
     ...threadSearch(redis),
-    ...checkpointReads(redis),
+    ...checkpointReads(redis, settings),
     ...threadFeed(redis),
     ...stateUpdates(redis, settings),
     ...admissions(redis, settings),

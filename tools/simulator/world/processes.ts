@@ -12,7 +12,13 @@ import { type Logger, withAtMostOnce, systemClock } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
 import { noopTracing } from '@caribou/observability';
 import { RunExecutor, RunRegistry, Sweeper, TurnWorker } from '@caribou/runs';
-import { redisExecutionJournal, redisSandboxRegistry, redisThreadStore, redisToolJournal } from '@caribou/state';
+import {
+  HeadCache,
+  redisExecutionJournal,
+  redisSandboxRegistry,
+  redisThreadStore,
+  redisToolJournal,
+} from '@caribou/state';
 import { leadTools, taskTool } from '@caribou/tools';
 import { Executor } from '../../../apps/sandbox-manager/src/executions/executor.js';
 import { FinishedExecutions } from '../../../apps/sandbox-manager/src/executions/finished-executions.js';
@@ -28,6 +34,8 @@ import { runStoreOf } from './run-stores.js';
 import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 import { subagentsOf } from './task-processes.js';
 
+/** More than the states of a history. */
+const HEAD_CACHE_BYTES = 1024 * 1024;
 /** More executions than a history has. */
 const MAX_REMEMBERED = 200;
 
@@ -37,7 +45,8 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
   const logger = world.loggerOf(process);
   const redis = storeOf(world, process);
   const owner = newOwner();
-  const store = runStoreOf(world, { redis, process: owner, ofTasks: false });
+  const heads = new HeadCache(HEAD_CACHE_BYTES);
+  const store = runStoreOf(world, { redis, process: owner, ofTasks: false, heads });
   const { sandbox } = sandboxOf(world, process, redis);
   const subagents = world.hasTasks ? subagentsOf(world, process, redis) : undefined;
   const model = planModel(process, world);
@@ -165,7 +174,10 @@ const noFiles = new Proxy({} as ConstructorParameters<typeof SandboxHandlers>[0]
 /** The gateway's access to the store and the bus. */
 export function gatewayPorts(world: SimEnvironment, process: SimProcess) {
   const redis = storeOf(world, process);
-  const threads = withCallNames('threads', redisThreadStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS }));
+  const threads = withCallNames(
+    'threads',
+    redisThreadStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS, heads: new HeadCache(HEAD_CACHE_BYTES) }),
+  );
   return { threads, wakes: world.wakes.of(process) };
 }
 

@@ -1,5 +1,5 @@
 import { omitUndefined } from '@caribou/contracts';
-import { type RedisConnection, redisRunStore, redisUsageLedger, type RunStore, taskPart } from '@caribou/state';
+import { type HeadCache, type RedisConnection, redisRunStore, redisUsageLedger, type RunStore, taskPart } from '@caribou/state';
 import { EVENTS_TTL_MS, LEASE_MS } from './clocks.js';
 import { withCallNames } from '../virtual/network.js';
 import { simulatedLedger } from './simulated-ledger.js';
@@ -12,16 +12,18 @@ interface StoreParts {
   readonly process: ReturnType<typeof newOwner>;
   /** Whether it is the store of tasks. */
   readonly ofTasks: boolean;
+  /** The states that the process holds. */
+  readonly heads?: HeadCache;
 }
 
 /** The store of runs or of tasks, which enters their model calls into the ledger. */
-export function runStoreOf({ options }: SimEnvironment, { redis, process, ofTasks }: StoreParts): RunStore {
+export function runStoreOf({ options }: SimEnvironment, { redis, process, ofTasks, heads }: StoreParts): RunStore {
   const isApart = options.sabotage === 'usage';
   const ledger = simulatedLedger(redis);
   const settings = { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS, process };
   const store = redisRunStore(ofTasks ? taskPart(redis) : redis, {
     ...settings,
-    ...omitUndefined({ ledger: isApart ? undefined : ledger }),
+    ...omitUndefined({ ledger: isApart ? undefined : ledger, heads }),
   });
   return withCallNames('runs', isApart ? withCallsEnteredApart(store, redis, ledger) : store);
 }

@@ -1,11 +1,13 @@
 import { type CheckpointView, NotFoundError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
+import type { ThreadHead } from '../ports/run-store.js';
 import type { HistoryQuery, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { containsAll } from '../threads/containment.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseCheckpoint, type StoredCheckpoint } from './checkpoint-text.js';
-import { parseLoadReply, type LoadedCheckpoints, viewOf } from './stored-checkpoint.js';
+import { headOf, parseLoadReply, type LoadedCheckpoints, viewOf } from './stored-checkpoint.js';
+import type { StoreSettings } from '../redis/store-settings.js';
 import { callThread } from '../redis/thread-call.js';
 
 const script = loadScript('checkpoints/read-checkpoints');
@@ -22,6 +24,8 @@ interface ReadOptions {
   readonly ids?: readonly string[];
   /** Whether to read a temporary thread that has ended, too. */
   readonly ended?: boolean;
+  /** What the reader has of the thread already. */
+  readonly known?: ThreadHead | undefined;
   /** Size of the states after which the rest of the ids is left out; the first is always read. */
   readonly maxBytes?: number;
 }
@@ -32,12 +36,15 @@ export async function readCheckpoints(
   thread: ThreadKey,
   options: ReadOptions,
 ): Promise<LoadedCheckpoints> {
-  const { maxBytes, ...params } = options;
-  const reply = await callThread(redis, thread, script, { params: { ...params, max_bytes: maxBytes } });
+  const { maxBytes, known, ...params } = options;
+  const knownId = known?.checkpointId ?? undefined;
+  const reply = await callThread(redis, thread, script, {
+    params: { ...params, max_bytes: maxBytes, known: knownId },
+  });
   if (reply[0] === 'no_thread') {
     throw new NotFoundError(`Thread ${thread.threadId} does not exist`, { details: { threadId: thread.threadId } });
   }
-  return parseLoadReply(reply[1], options.ids);
+  return parseLoadReply(reply[1], options);
 }
 
 /** @throws {NotFoundError} for an unknown checkpoint */
@@ -49,16 +56,29 @@ export function requireCheckpoint(
   throw new NotFoundError(`Checkpoint ${checkpointId} does not exist`, { details: { checkpointId } });
 }
 
-export function checkpointReads(redis: RedisConnection): Pick<ThreadStore, 'head' | 'checkpoint' | 'history'> {
+export function checkpointReads(
+  redis: RedisConnection,
+  { heads }: Pick<StoreSettings, 'heads'>,
+): Pick<ThreadStore, 'head' | 'checkpoint' | 'history'> {
+  /** Views a checkpoint, whose state is the one that the thread's next reader will have. */
+  function view(thread: ThreadKey, loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint): CheckpointView {
+    heads?.set(thread, headOf(loaded, checkpoint));
+    return viewOf(loaded, checkpoint);
+  }
+
   async function head(thread: ThreadKey): Promise<CheckpointView | null> {
-    const loaded = await readCheckpoints(redis, thread, { ended: true });
+    const loaded = await readCheckpoints(redis, thread, { ended: true, known: heads?.get(thread) });
     const [checkpoint] = loaded.checkpoints;
-    return checkpoint === null || checkpoint === undefined ? null : viewOf(loaded, checkpoint);
+    return checkpoint === null || checkpoint === undefined ? null : view(thread, loaded, checkpoint);
   }
 
   async function checkpoint(thread: ThreadKey, checkpointId: string): Promise<CheckpointView> {
-    const loaded = await readCheckpoints(redis, thread, { ids: [checkpointId], ended: true });
-    return viewOf(loaded, requireCheckpoint(loaded.checkpoints[0], checkpointId));
+    const loaded = await readCheckpoints(redis, thread, {
+      ids: [checkpointId],
+      ended: true,
+      known: heads?.get(thread),
+    });
+    return view(thread, loaded, requireCheckpoint(loaded.checkpoints[0], checkpointId));
   }
 
   /** Ids of the checkpoints that match, newest first. */
@@ -91,7 +111,7 @@ export function checkpointReads(redis: RedisConnection): Pick<ThreadStore, 'head
 
   async function history(thread: ThreadKey, query: HistoryQuery): Promise<readonly CheckpointView[]> {
     const ids = await matching(thread, query);
-    const loaded = await readCheckpoints(redis, thread, { ids, maxBytes: MAX_PAGE_BYTES });
+    const loaded = await readCheckpoints(redis, thread, { ids, maxBytes: MAX_PAGE_BYTES, known: heads?.get(thread) });
     return loaded.checkpoints.flatMap((found) => (found === null ? [] : [viewOf(loaded, found)]));
   }
 

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 --[[ Reads checkpoints with all entries that they refer to.
-  KEYS, ARGV  thread.lua; parameters ids (checkpoint ids; absent: the head), ended (true: also of an ended temporary
-              thread), max_bytes (size of the states, as JSON, after which the rest of the ids is left out; absent: none)
+  KEYS, ARGV  thread.lua; parameters ids (checkpoint ids; absent: the head), known (load.lua), ended (true: also of an
+              ended temporary thread), max_bytes (size of the states, as JSON, after which the rest of the ids is left out; absent: none)
   Reply  {'ok', {head id, counters, checkpoint texts (false: unknown), entries}} as load.lua gives a head
          {'no_thread'} ]]
 -- @include ../includes/thread.lua

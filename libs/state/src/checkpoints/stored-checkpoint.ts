@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import {
   BugError,
+  CHANNEL_NAMES,
   type CheckpointView,
   type Message,
   type ThreadState,
@@ -9,7 +10,7 @@ import {
 } from '@caribou/contracts';
 import type { ThreadHead } from '../ports/run-store.js';
 import { parseCheckpoint, type StoredCheckpoint } from './checkpoint-text.js';
-import { entriesOf, fieldsOf, HeadLog, type LogCounters } from './head-log.js';
+import { entriesOf, fieldsOf, HeadLog, type LogCounters, logOf } from './head-log.js';
 import { parseStored } from '../redis/stored-json.js';
 import { expandTexts, type StoredText } from '../redis/stored-text.js';
 
@@ -31,15 +32,18 @@ interface LoadedEntry {
 /** Characters of stored text parsed in one turn of the event loop. */
 const SLICE_CHARS = 256 * 1024;
 
-/**
- * Yields to the event loop, for the other requests and runs of the process.
- *
- * @param ids the checkpoints that were requested; absent: the head
- */
-export async function parseLoadReply(reply: unknown, ids?: readonly string[]): Promise<LoadedCheckpoints> {
+interface LoadRequest {
+  /** The checkpoints that were requested; absent: the head. */
+  readonly ids?: readonly string[] | undefined;
+  /** What the reader has already; its checkpoint was named to the script. */
+  readonly known?: ThreadHead | undefined;
+}
+
+/** Yields to the event loop, for the other requests and runs of the process. */
+export async function parseLoadReply(reply: unknown, { ids, known }: LoadRequest = {}): Promise<LoadedCheckpoints> {
   const [head, counters, texts, flat] = reply as LoadReply;
   const stored = foundEntries(flat);
-  const entries = new Map<string, LoadedEntry>();
+  const entries = known === undefined ? new Map<string, LoadedEntry>() : entriesOfHead(known);
   const plain = await expandTexts([...stored.values()]);
   let sinceTurn = 0;
   for (const [index, field] of [...stored.keys()].entries()) {
@@ -55,6 +59,21 @@ export async function parseLoadReply(reply: unknown, ids?: readonly string[]): P
 }
 
 type LoadReply = [string, (string | number)[], (string | null)[], (StoredText | null)[]];
+
+/** What a head has, by the fields of the log. */
+function entriesOfHead(head: ThreadHead): Map<string, LoadedEntry> {
+  const { entries, channels, sizes } = logOf(head);
+  const loaded = new Map<string, LoadedEntry>();
+  const add = (field: string, value: unknown): void => {
+    loaded.set(field, { value, bytes: sizes.get(field) ?? 0 });
+  };
+  for (const [index, entry] of entries.entries()) add(String(entry), head.state.messages[index]);
+  for (const name of CHANNEL_NAMES) {
+    const entry = channels[name];
+    if (entry !== undefined) add(`c${entry}`, head.state[name]);
+  }
+  return loaded;
+}
 
 /** The entries of the reply, without those that the log lacks, by their fields. */
 function foundEntries(flat: LoadReply[3]): ReadonlyMap<string, StoredText> {

@@ -1,7 +1,17 @@
 -- Reads checkpoints with the log entries that they refer to.
 -- @include checkpoint-text.lua
 
--- The log entries that the checkpoints { id = text, … } refer to, each once: { field, text, field, text, … }.
+-- Calls `use` with each field of the log that a checkpoint refers to.
+local function each_field(id, text, use)
+  local checkpoint = checkpoint_of(id, text)
+  for _, range in ipairs(checkpoint.ranges) do
+    for entry = range[1], range[2] do use(string.format('%.0f', entry)) end
+  end
+  for _, entry in pairs(checkpoint.channels) do use('c' .. entry) end
+end
+
+-- The log entries that the checkpoints { id = text, … } refer to, each once: { field, text, field, text, … }. p.known, which may
+-- be absent: a checkpoint whose entries the caller has; they are left out if the thread still has that checkpoint.
 local function entries_of(texts)
   local fields, seen = {}, {}
   local function want(field)
@@ -9,13 +19,14 @@ local function entries_of(texts)
     seen[field] = true
     fields[#fields + 1] = field
   end
-  for id, text in pairs(texts) do
-    local checkpoint = checkpoint_of(id, text)
-    for _, range in ipairs(checkpoint.ranges) do
-      for entry = range[1], range[2] do want(string.format('%.0f', entry)) end
-    end
-    for _, entry in pairs(checkpoint.channels) do want('c' .. entry) end
+  local function leave_out(field) seen[field] = true end
+  local wanted = {}
+  for id in pairs(texts) do
+    if id ~= p.known then wanted[#wanted + 1] = id end
   end
+  local known = p.known and #wanted > 0 and redis.call('HGET', checkpoints_key, p.known)
+  if known then each_field(p.known, known, leave_out) end
+  for _, id in ipairs(wanted) do each_field(id, texts[id], want) end
   local flat = {}
   for from = 1, #fields, 1000 do
     local to = math.min(from + 999, #fields)

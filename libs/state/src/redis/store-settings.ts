@@ -1,3 +1,4 @@
+import type { HeadCache } from '../checkpoints/head-cache.js';
 import type { ProcessOwner } from '../ports/process-registry.js';
 import type { Prices } from '../ports/usage-ledger.js';
 
@@ -44,12 +45,14 @@ export interface StoreOptions {
   readonly journalTtlMs?: number;
   /** Whether what is written may have forms that services before ADR 12 cannot read, default true. */
   readonly compact?: boolean;
+  /** The states that this process has; without it, each claim and each read of a state transfers all of it. */
+  readonly heads?: HeadCache;
   /** Without it, usage is counted for runs and threads only. */
   readonly ledger?: LedgerSettings;
 }
 
-export type StoreSettings = Required<Omit<StoreOptions, 'process' | 'ledger'>> &
-  Pick<StoreOptions, 'process' | 'ledger'>;
+export type StoreSettings = Required<Omit<StoreOptions, 'process' | 'heads' | 'ledger'>> &
+  Pick<StoreOptions, 'process' | 'heads' | 'ledger'>;
 
 const HOUR_MS = 3_600_000;
 

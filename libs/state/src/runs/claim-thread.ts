@@ -23,10 +23,12 @@ export async function claimThread(
   claimId: string,
 ): Promise<ClaimResult> {
   const ownerId = ownerName(settings.process, claimId);
+  const known = settings.heads?.get(thread);
   const params = {
     owner: ownerId,
     lease_ms: settings.leaseMs,
     before_first: BEFORE_FIRST_CHECKPOINT,
+    known: known?.checkpointId ?? undefined,
     ...processParams(redis, 'runs', settings.process),
   };
   const reply = await callThread(redis, thread, script, { params, beginsTurn: true });
@@ -35,7 +37,7 @@ export async function claimThread(
   const runId = hashOf(flat).get('run_id') ?? '';
   const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };
   try {
-    const loaded = await parseLoadReply(head);
+    const loaded = await parseLoadReply(head, { known });
     return {
       kind: 'run',
       lease,

@@ -1,7 +1,7 @@
 #!lua
 --[[ Claims a thread for an owner: its current run, else the head of its inbox. A queued run never carries a cancel flag
   (cancel.lua and admit.lua end it at once), so the head is to be run.
-  KEYS, ARGV  thread.lua; parameters owner, lease_ms, before_first (feed.lua), those of processes.lua
+  KEYS, ARGV  thread.lua; parameters owner, lease_ms, before_first (feed.lua), known (load.lua), those of processes.lua
   A claim may be repeated by its owner when its outcome is unknown: it counts once.
   Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key}
          {'run', epoch, run record, head as load.lua returns it, attempts since the last commit, ms since the first claim,

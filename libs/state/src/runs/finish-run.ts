@@ -1,6 +1,14 @@
 import type { RunEvent, RunStatus } from '@caribou/contracts';
-import type { DeadLetter, FinishRequest, FinishResult, RunLease } from '../ports/run-store.js';
-import { checkpointCall, checkpointEvent, draftOf, progressParams, stateBytesOf } from '../checkpoints/commit-call.js';
+import type { DeadLetter, FinishRequest, FinishResult, RunLease, ThreadHead } from '../ports/run-store.js';
+import {
+  checkpointCall,
+  checkpointEvent,
+  draftOf,
+  type Minted,
+  progressParams,
+  stateBytesOf,
+  toWrittenHead,
+} from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { MAX_DEAD_LETTERS, serializeLetter } from '../memory/jobs/dead-letter-list.js';
 import { memoryMember } from '../redis/keys.js';
@@ -16,10 +24,12 @@ const script = loadScript('runs/finish');
 
 const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
 
-/** The parameters of the last commit, and the events that it adds to the log. */
+const NO_STEP = { params: {}, texts: [], stateBytes: 0, eventsOf: () => [], headOf: () => null };
+
+/** The parameters of the last commit, the events that it adds to the log, and the head that it writes. */
 async function lastStep(request: FinishRequest, runId: string, settings: StoreSettings) {
   const { commit } = request;
-  if (commit === undefined) return { params: {}, texts: [], stateBytes: 0, eventsOf: () => [] };
+  if (commit === undefined) return NO_STEP;
   const draft = draftOf(commit, runId);
   const call = await checkpointCall(draft, null, settings);
   const entries = logEntries(commit.events);
@@ -31,10 +41,8 @@ async function lastStep(request: FinishRequest, runId: string, settings: StoreSe
     },
     texts: [...entryTexts(entries), ...call.texts],
     stateBytes: stateBytesOf(call),
-    eventsOf: (checkpointId: string, createdAt: string): readonly RunEvent[] => [
-      ...commit.events,
-      checkpointEvent(draft, { checkpointId, createdAt }),
-    ],
+    headOf: (minted: Minted): ThreadHead => toWrittenHead(draft, call, minted),
+    eventsOf: (minted: Minted): readonly RunEvent[] => [...commit.events, checkpointEvent(draft, minted)],
   };
 }
 
@@ -94,10 +102,11 @@ export async function finishRun(
   if (reply[0] === 'repeated')
     return { appended: [], stateBytes: 0, logBytes: null, more: reply[1] === 1, budget: 'fine' };
   const [, rolledBack, first, checkpointId, createdAt, more, logBytes, budget] = reply;
+  const minted = { checkpointId: String(checkpointId), createdAt: String(createdAt) };
+  const head = rolledBack === 1 ? null : last.headOf(minted);
+  if (head !== null) settings.heads?.set(lease, head);
   const events =
-    rolledBack === 1
-      ? [end('interrupted')]
-      : [...last.eventsOf(String(checkpointId), String(createdAt)), ...request.events, end(request.status)];
+    rolledBack === 1 ? [end('interrupted')] : [...last.eventsOf(minted), ...request.events, end(request.status)];
   return {
     appended: numberEvents(first, events),
     stateBytes: rolledBack === 1 ? 0 : last.stateBytes,

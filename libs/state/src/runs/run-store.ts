@@ -62,8 +62,10 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
       texts: [...entryTexts(entries), ...call.texts],
     });
     const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]) };
+    const head = toWrittenHead(draft, call, minted);
+    settings.heads?.set(lease, head);
     return {
-      head: toWrittenHead(draft, call, minted),
+      head,
       appended: numberEvents(reply[3], [...request.events, checkpointEvent(draft, minted)]),
       stateBytes: stateBytesOf(call),
       cancel: cancelOf(reply[4]),

@@ -47,7 +47,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
   });
   const { admit, requestCancel } = admissions(redis, settings);
   const { getRun } = runRecords(redis);
-  const { head } = checkpointReads(redis);
+  const { head } = checkpointReads(redis, settings);
   const { deleteThread } = threadRecords(redis, settings);
   const { readFeed } = threadFeed(redis, '1');
 

@@ -116,3 +116,62 @@ describe('the context of a thread', () => {
     for (const each of [copy, old]) expect(await listedFields(each)).toEqual([]);
   });
 });
+
+describe('checkpoints', () => {
+  test('are read in the form with names and in the compact one, side by side', async () => {
+    const [key, copy] = [thread(), thread()];
+    for (const compact of [false, true, true, false]) await turnBy(compact, key, { messages: [human('hello')] });
+
+    const history = await store.threads.history(key, { limit: 10 });
+    const ids = await store.redis.use((client) => client.zrevrange(store.redis.keys.thread(key).order, 0, -1));
+    expect(history.map(({ checkpointId }) => checkpointId)).toEqual(ids);
+    expect(history.map(({ parentId }) => parentId)).toEqual([...ids.slice(1), null]);
+    expect(history.map(({ state }) => state.messages.length)).toEqual([4, 3, 2, 1]);
+    const runIds = history.map(({ metadata }) => metadata.run_id);
+    const found = await store.threads.history(key, { limit: 10, metadata: { run_id: runIds[1] ?? '' } });
+    expect(found).toEqual([history[1]]);
+    for (const { createdAt, checkpointId } of history)
+      expect(new Date(createdAt).getTime()).toBe(Number.parseInt(checkpointId.replace('-', '').slice(0, 12), 16));
+
+    // The ids of the copy's own checkpoints differ from those that it was made with.
+    await store.threads.copyThread(key, copy.threadId);
+    await turnBy(true, copy, { messages: [human('more')] });
+    const [newest] = await store.threads.history(copy, { limit: 1 });
+    expect(newest?.parentId).toBe(ids[0]);
+    expect(newest?.state.messages).toHaveLength(5);
+  });
+
+  test('have the id and the time that the event of their commit names', async () => {
+    const key = thread();
+    const { run } = await store.turn(key, { messages: [human('hello')] });
+
+    const { events } = await store.events.read(key.userId, run.run_id, { after: 0, limit: 10 });
+    const written = events.flatMap(({ event }) => (event.kind === 'checkpoint' ? [event] : []));
+    const [newest] = await store.threads.history(key, { limit: 1 });
+    expect(written.at(-1)).toMatchObject({ checkpoint_id: newest?.checkpointId, created_at: newest?.createdAt });
+  });
+});
+
+describe('rows of the feed', () => {
+  test('name their run and time in both forms, and go with a rolled-back run', async () => {
+    const key = thread();
+    const written = new Date();
+    await turnBy(false, key, { messages: [human('old'), ai('old')] });
+    await turnBy(true, key, { messages: [human('new'), ai('new', 'm1'), ai('new')] });
+    const { rows } = await store.threads.readFeed(key, { limit: 10 });
+    const runs = rows.map(({ runId }) => runId);
+    expect(new Set(runs).size).toBe(2);
+    expect(runs.slice(2)).toEqual([runs[2], runs[2], runs[2]]);
+    for (const { createdAt } of rows) expect(Math.abs(Date.parse(createdAt) - written.getTime())).toBeLessThan(60_000);
+    const ids = rows.map(({ message }) => message.id);
+    expect([...(await store.threads.runsOfMessages(key, ids))]).toEqual(ids.map((id, index) => [id, runs[index]]));
+    expect(await store.threads.findFeedRow(key, 'm1')).toEqual(rows[3]);
+    expect((await store.threads.readFeed(key, { limit: 10, runId: runs[2] ?? '' })).rows).toEqual(rows.slice(2));
+
+    await store.admit(key);
+    const claimed = await store.claim(key);
+    await store.step(claimed, { messages: [human('undone'), ai('revised', 'm1'), ai('undone')] });
+    await store.finish(claimed, { rollback: true });
+    expect((await store.threads.readFeed(key, { limit: 10 })).rows).toEqual(rows);
+  });
+});

@@ -1,0 +1,46 @@
+import { type ThreadKey } from '@caribou/core';
+import { LRUCache } from 'lru-cache';
+import type { ThreadHead } from '../ports/run-store.js';
+import { pendingMember } from '../redis/keys.js';
+import { logOf } from './head-log.js';
+
+/** A message in memory takes about this many bytes more than its JSON. */
+const BYTES_PER_MESSAGE = 256;
+/** Largest part of the cache for one state. */
+const MAX_SHARE = 1 / 4;
+
+/**
+ * The newest state that this process read or wrote of each thread, so that the next read transfers only what was added since.
+ *
+ * A reader names the checkpoint that it has, and the script compares: entries of the log never change and their numbers are
+ * never given again, so the entries of a checkpoint that the thread still has are those in the cache, whoever wrote what
+ * follows them. What the script returns decides on the state, never the cache.
+ */
+export class HeadCache {
+  private readonly heads: LRUCache<string, ThreadHead>;
+  /** Estimated bytes of the states. */
+  readonly bytes: { readonly used: () => number; readonly limit: number };
+
+  constructor(maxBytes: number) {
+    this.heads = new LRUCache({
+      maxSize: maxBytes,
+      maxEntrySize: Math.max(1, Math.floor(maxBytes * MAX_SHARE)),
+      sizeCalculation: sizeOf,
+    });
+    this.bytes = { used: () => this.heads.calculatedSize, limit: maxBytes };
+  }
+
+  get(thread: ThreadKey): ThreadHead | undefined {
+    return this.heads.get(pendingMember(thread));
+  }
+
+  set(thread: ThreadKey, head: ThreadHead): void {
+    if (head.checkpointId !== null) this.heads.set(pendingMember(thread), head);
+  }
+}
+
+function sizeOf(head: ThreadHead): number {
+  let bytes = BYTES_PER_MESSAGE * (1 + head.state.messages.length);
+  for (const size of logOf(head).sizes.values()) bytes += size;
+  return bytes;
+}
