@@ -45,7 +45,7 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
   const logger = world.loggerOf(process);
   const redis = storeOf(world, process);
   const owner = newOwner();
-  const heads = new HeadCache(HEAD_CACHE_BYTES);
+  const heads = new HeadCache(HEAD_CACHE_BYTES, 0);
   const store = runStoreOf(world, { redis, process: owner, ofTasks: false, heads });
   const { sandbox } = sandboxOf(world, process, redis);
   const subagents = world.hasTasks ? subagentsOf(world, process, redis) : undefined;
@@ -176,7 +176,11 @@ export function gatewayPorts(world: SimEnvironment, process: SimProcess) {
   const redis = storeOf(world, process);
   const threads = withCallNames(
     'threads',
-    redisThreadStore(redis, { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS, heads: new HeadCache(HEAD_CACHE_BYTES) }),
+    redisThreadStore(redis, {
+      leaseMs: LEASE_MS,
+      eventsTtlMs: EVENTS_TTL_MS,
+      heads: new HeadCache(HEAD_CACHE_BYTES, 0),
+    }),
   );
   return { threads, wakes: world.wakes.of(process) };
 }

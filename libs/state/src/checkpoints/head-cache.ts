@@ -8,6 +8,8 @@ import { logOf } from './head-log.js';
 const BYTES_PER_MESSAGE = 256;
 /** Largest part of the cache for one state. */
 const MAX_SHARE = 1 / 4;
+/** To read a smaller state again costs less than the garbage collector's work for one that is held. */
+const MIN_BYTES = 16 * 1024;
 
 /**
  * The newest state that this process read or wrote of each thread, so that the next read transfers only what was added since.
@@ -21,11 +23,14 @@ export class HeadCache {
   /** Estimated bytes of the states. */
   readonly bytes: { readonly used: () => number; readonly limit: number };
 
-  constructor(maxBytes: number) {
+  /** @param minBytes size of the smallest state that is held */
+  constructor(
+    maxBytes: number,
+    private readonly minBytes = MIN_BYTES,
+  ) {
     this.heads = new LRUCache({
       maxSize: maxBytes,
       maxEntrySize: Math.max(1, Math.floor(maxBytes * MAX_SHARE)),
-      sizeCalculation: sizeOf,
     });
     this.bytes = { used: () => this.heads.calculatedSize, limit: maxBytes };
   }
@@ -35,7 +40,9 @@ export class HeadCache {
   }
 
   set(thread: ThreadKey, head: ThreadHead): void {
-    if (head.checkpointId !== null) this.heads.set(pendingMember(thread), head);
+    const size = sizeOf(head);
+    if (head.checkpointId !== null && size >= this.minBytes) this.heads.set(pendingMember(thread), head, { size });
+    else this.heads.delete(pendingMember(thread));
   }
 }
 
