@@ -21,7 +21,7 @@ export function eventAppender(redis: RedisConnection, settings: StoreSettings): 
       settings.maxLogBytes,
       openParameter(openMessageId),
       dropped.map((id) => JSON.stringify(id)).join(','),
-      ...logEntries(events).flatMap((entry) => [entry.events, entry.text]),
+      ...logEntries(events, settings).flatMap((entry) => [entry.events, entry.text]),
     ])) as readonly [outcome: string, value: unknown];
     if (reply[0] === 'fenced') throw fencedError(lease, reply[1]);
     if (reply[0] === 'too_large') {

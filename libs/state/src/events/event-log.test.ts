@@ -12,8 +12,8 @@ const delta = (content: string): RunEvent => ({
   content,
 });
 
-async function openLog() {
-  const store = open({});
+async function openLog(compact = true) {
+  const store = open({ compact });
   const key = thread();
   const run = await store.admit(key);
   const claimed = await store.claim(key);
@@ -26,17 +26,21 @@ const lapse = (store: StoreFixture, key: Parameters<StoreFixture['claim']>[0]): 
 
 const pieces = ['a', 'b', 'c'].map(delta);
 
-describe('a log of joined deltas', () => {
-  test('is read as the events that were written, from any of them on', async () => {
-    const { store, claimed, read, log } = await openLog();
+describe('a log of joined events', () => {
+  test.each([
+    { compact: false, entries: 3 },
+    { compact: true, entries: 1 },
+  ])('is read as the events that were written, from any of them on: $entries entries', async ({ compact, entries }) => {
+    const { store, claimed, read, log } = await openLog(compact);
     const appended = await store.runs.append(claimed.lease, [custom(1), ...pieces, custom(2)]);
     const expected = [custom(1), ...pieces, custom(2)].map((event, index) => ({ seq: index + 1, event }));
 
     expect(appended).toEqual(expected);
-    expect(await store.redis.use((client) => client.xlen(log))).toBe(3);
+    expect(await store.redis.use((client) => client.xlen(log))).toBe(entries);
     for (const after of [0, 1, 2, 3, 4, 5])
-      expect(await read(after)).toEqual({ events: expected.slice(after), firstKept: 1, lastSeq: 5 });
-    expect((await read(0, 2)).events).toEqual(expected.slice(0, 4));
+      expect(await read(after)).toMatchObject({ events: expected.slice(after), lastSeq: 5 });
+    expect((await read()).firstKept).toBe(1);
+    expect((await read(0, 2)).events).toEqual(expected.slice(0, compact ? 5 : 4));
   });
 
   test('a repeated append takes effect once, whatever the number of its entries', async () => {
@@ -46,6 +50,34 @@ describe('a log of joined deltas', () => {
     await store.runs.append(claimed.lease, [custom(1)], { after: 3 });
     await expect(store.runs.append(claimed.lease, pieces, { after: 0 })).rejects.toThrow('not owned');
     expect((await read()).events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+  });
+});
+
+describe('the events of a commit and its checkpoint', () => {
+  test('share an entry, which a trimmed log begins with', async () => {
+    const store = open({ maxLogBytes: 600 });
+    const key = thread();
+    const run = await store.admit(key);
+    const claimed = await store.claim(key);
+    let { head } = claimed;
+    for (const data of [1, 2, 3, 4]) {
+      ({ head } = await store.step({ ...claimed, head }, {}, { events: [custom(data), ...pieces] }));
+    }
+
+    const { events, firstKept, lastSeq } = await store.events.read(key.userId, run.run_id, { after: 0, limit: 100 });
+    const log = store.redis.keys.runEvents(key.userId, run.run_id);
+    const length = await store.redis.use((client) => client.xlen(log));
+    expect(length).toBeLessThan(4);
+    expect(events).toHaveLength(5 * length);
+    expect(events.slice(-5).map(({ event }) => event)).toEqual([
+      custom(4),
+      ...pieces,
+      expect.objectContaining({ kind: 'checkpoint', checkpoint_id: head.checkpointId }),
+    ]);
+    expect([firstKept, lastSeq]).toEqual([events[0]?.seq, 20]);
+    const { logBytes } = await store.finish(claimed);
+    const entries = await store.redis.use((client) => client.xrange(log, '-', '+'));
+    expect(logBytes).toBe(entries.reduce((sum, [, [, text = '']]) => sum + Buffer.byteLength(text), 0));
   });
 });
 

@@ -12,8 +12,11 @@ export function redisEventLog(redis: RedisConnection): RunEventLog {
     read: async (userId, runId, { after, limit }) => {
       const key = redis.keys.runEvents(userId, runId);
       const reply = (await redis.run(script, [key], [after, limit])) as [string[], number, number];
-      const [flat, firstKept, lastSeq] = reply;
-      return { events: eventsOf(flat).filter(({ seq }) => seq > after), firstKept, lastSeq };
+      const [flat, oldest, lastSeq] = reply;
+      const events = eventsOf(flat);
+      // The oldest entry has the number of the last event that it holds.
+      const firstKept = Math.min(oldest, events[0]?.seq ?? oldest);
+      return { events: events.filter(({ seq }) => seq > after), firstKept, lastSeq };
     },
   };
 }

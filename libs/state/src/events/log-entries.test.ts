@@ -16,9 +16,9 @@ const args = (text: string, index = 0, names: { name: string | null; id: string 
   delta({ tool_call_chunks: [{ ...names, args: text, index, type: 'tool_call_chunk' }] });
 
 /** The events as readers of the log get them. */
-function readBack(events: readonly RunEvent[]): RunEvent[] {
+function readBack(events: readonly RunEvent[], compact = true): RunEvent[] {
   let seq = 0;
-  return logEntries(events).flatMap(({ text, events: count }) => {
+  return logEntries(events, { compact }).flatMap(({ text, events: count }) => {
     seq += count;
     const read = eventsOfEntry(seq, text);
     expect(read.map((event) => event.seq)).toEqual(
@@ -43,15 +43,24 @@ describe(logEntries, () => {
       delta({ content: 'd', message_id: 'm2', usage: { output_tokens: 1 } }),
       { kind: 'custom', data: 1 } as const,
     ];
-    expect(logEntries(events).map((entry) => entry.events)).toEqual([2, 2, 1, 2, 1, 1, 1, 1]);
+    expect(logEntries(events, { compact: false }).map((entry) => entry.events)).toEqual([2, 2, 1, 2, 1, 1, 1, 1]);
+    expect(readBack(events, false)).toEqual(events);
+  });
+
+  test('short events are a list in one entry, long ones have their own', () => {
+    const events = ['a', 'b', 'x'.repeat(16_384), 'c', 'y'.repeat(9_000), 'z'.repeat(9_000)].map((data) => ({
+      kind: 'custom' as const,
+      data,
+    }));
+    expect(logEntries(events, { compact: true }).map((entry) => entry.events)).toEqual([2, 1, 2, 1]);
     expect(readBack(events)).toEqual(events);
   });
 
   test('an entry has at most 16 Ki UTF-16 units of text and 256 pieces', () => {
     const long = ['x'.repeat(16_000), 'y'.repeat(384), 'z'].map((content) => delta({ content }));
-    expect(logEntries(long).map((entry) => entry.events)).toEqual([2, 1]);
+    expect(logEntries(long, { compact: false }).map((entry) => entry.events)).toEqual([2, 1]);
     const many = Array.from({ length: 300 }, () => delta({ content: 'x' }));
-    expect(logEntries(many).map((entry) => entry.events)).toEqual([256, 44]);
+    expect(logEntries(many, { compact: false }).map((entry) => entry.events)).toEqual([256, 44]);
   });
 
   test('whatever is written is what is read, also text whose characters are cut in two', () => {
@@ -66,6 +75,7 @@ describe(logEntries, () => {
     fc.assert(
       fc.property(fc.array(anyDelta, { maxLength: 20 }), (events) => {
         expect(readBack(events)).toEqual(events);
+        expect(readBack(events, false)).toEqual(events);
       }),
     );
   });

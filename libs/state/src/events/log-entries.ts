@@ -3,7 +3,7 @@ import { parseStored } from '../redis/stored-json.js';
 
 type Delta = RunEventOf<'message.delta'>;
 
-/** An entry of a run's event log: the JSON of an event, or of consecutive deltas that were joined. */
+/** An entry of a run's event log: the JSON of an event, of consecutive deltas that were joined, or of a list of these. */
 export interface LogEntry {
   readonly text: string;
   /** How many events it holds; each has a number. */
@@ -18,36 +18,70 @@ interface JoinedDelta extends Delta {
 /** Joined text stays below this number of UTF-16 units, so that an entry stays small beside other events. */
 const MAX_JOINED_UNITS = 16_384;
 const MAX_PARTS = 256;
+/** A list of events stays below this number of UTF-16 units of JSON; `includes/events.lua` has the same bound in bytes. */
+const MAX_LIST_UNITS = 16_384;
 
 /**
  * Converts events to entries of the log. Consecutive deltas that continue the same text of a message share an entry, as
  * most of a delta's JSON is names; `eventsOfEntry` takes them apart again, so readers get the events that were written.
+ *
+ * @param compact whether short events share an entry as a list, which services of earlier versions cannot read
  */
-export function logEntries(events: readonly RunEvent[]): LogEntry[] {
+export function logEntries(events: readonly RunEvent[], { compact }: { readonly compact: boolean }): LogEntry[] {
   const entries: LogEntry[] = [];
   for (let from = 0; from < events.length; ) {
     const count = countJoinable(events, from);
     entries.push({ text: textOf(events.slice(from, from + count)), events: count });
     from += count;
   }
-  return entries;
+  return compact ? listed(entries) : entries;
 }
+
+/** Joins consecutive short entries to lists. */
+function listed(entries: readonly LogEntry[]): LogEntry[] {
+  const lists: LogEntry[][] = [];
+  let units = Infinity;
+  for (const entry of entries) {
+    units += entry.text.length;
+    if (units <= MAX_LIST_UNITS) {
+      lists.at(-1)?.push(entry);
+    } else {
+      lists.push([entry]);
+      units = entry.text.length;
+    }
+  }
+  return lists.map((list) => (list.length === 1 ? list : [joinList(list)])).flat();
+}
+
+const joinList = (entries: readonly LogEntry[]): LogEntry => ({
+  text: `[${entries.map(({ text }) => text).join(',')}]`,
+  events: entries.reduce((sum, { events }) => sum + events, 0),
+});
 
 export const entryTexts = (entries: readonly LogEntry[]): string[] => entries.map(({ text }) => text);
 export const entryCounts = (entries: readonly LogEntry[]): number[] => entries.map(({ events }) => events);
 
 /** The events of an entry; the number of the entry is that of its last event. @throws {BugError} when it is not JSON */
 export function eventsOfEntry(seq: number, text: string): NumberedEvent[] {
-  const stored = parseStored<RunEvent | JoinedDelta>(text);
-  if (stored.kind !== 'message.delta' || !('parts' in stored) || stored.parts === undefined)
-    return [{ seq, event: stored }];
+  const stored = parseStored<StoredEvent | readonly StoredEvent[]>(text);
+  const events = isList(stored) ? stored.flatMap(eventsIn) : eventsIn(stored);
+  return events.map((event, index) => ({ seq: seq - events.length + 1 + index, event }));
+}
+
+type StoredEvent = RunEvent | JoinedDelta;
+
+const isList = (stored: StoredEvent | readonly StoredEvent[]): stored is readonly StoredEvent[] =>
+  Array.isArray(stored);
+
+function eventsIn(stored: StoredEvent): readonly RunEvent[] {
+  if (stored.kind !== 'message.delta' || !('parts' in stored) || stored.parts === undefined) return [stored];
   const { parts, ...delta } = stored;
   const whole = pieceOf(delta);
   let at = 0;
-  return parts.map((length, index) => {
+  return parts.map((length) => {
     const event = withPiece(delta, whole.slice(at, at + length));
     at += length;
-    return { seq: seq - parts.length + 1 + index, event };
+    return event;
   });
 }
 

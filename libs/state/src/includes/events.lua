@@ -1,10 +1,13 @@
--- The event log of a run: entries `<seq>-0`, field `d` with the event as JSON. An entry of several joined deltas has the number
--- of the last one. Counters lie in the run record and are saved by `save_log`; a script adds its events before its other
+-- The event log of a run: entries `<seq>-0`, field `d` with the event as JSON. An entry of several joined deltas, or of a list of
+-- events, has the number of the last one. Counters lie in the run record and are saved by `save_log`; a script adds its events before its other
 -- writes, as XADD may fail. Needs p.max_log_bytes, p.after, `run_key` and `events_key`.
 local function write_entry(run, field, text)
   run.bytes = tonumber(run.bytes) + #text
   redis.call('XADD', events_key(run.run_id), string.format('%.0f-0', run.seq), field, text)
 end
+
+-- An entry with more bytes is not joined with others.
+local MAX_LIST_BYTES = 16384
 
 -- Adds an entry that holds `events` events, one if that is absent.
 local function add_event(run, text, events)
@@ -24,10 +27,17 @@ local function skip_numbers(run, last)
   write_entry(run, 'skips', string.format('%.0f', first))
 end
 
--- Marks the next event, a checkpoint, as a position to trim to: a replay does not need the events before it.
-local function mark_border(run)
-  run.border = run.seq + 1
+-- Adds a checkpoint event, and marks it as a position to trim to: a replay does not need the events before it. `before`, which
+-- may be absent: the text of an entry that is to be written with it, of `count` events.
+local function add_checkpoint_event(run, event, before, count)
   run.border_bytes = run.bytes
+  if before then
+    local list = before:byte(1) == 91 and before:sub(2, -2) or before
+    add_event(run, '[' .. list .. ',' .. event .. ']', count + 1)
+  else
+    add_event(run, event)
+  end
+  run.border = run.seq
 end
 
 -- Writes the counters, with other fields of the run's record: { field, value, … }. Above p.max_log_bytes the events before

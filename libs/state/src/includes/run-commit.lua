@@ -10,10 +10,16 @@
 -- Returns the id of the checkpoint and its time, and the changed fields of the thread's and of the run's record, which the caller writes.
 local function commit_step(record, run)
   local id, minted, created_at = mint_checkpoint(record)
-  for _, events in ipairs(p.events) do add_event(run, take(), events) end
+  local last
+  for index, events in ipairs(p.events) do
+    last = take()
+    if index == #p.events and p.commit.compact and #last <= MAX_LIST_BYTES then break end
+    add_event(run, last, events)
+    last = nil
+  end
   local text, event = take(), take()
-  mark_border(run)
-  add_event(run, '{"checkpoint_id":"' .. id .. '","created_at":"' .. created_at .. '",' .. event:sub(2))
+  local shown = '{"checkpoint_id":"' .. id .. '","created_at":"' .. created_at .. '",' .. event:sub(2)
+  add_checkpoint_event(run, shown, last, p.events[#p.events])
   local changed = write_checkpoint(record, p.commit, { id, minted, created_at, text }, run)
   return id, created_at, changed, count_usage(run)
 end

@@ -32,7 +32,7 @@ async function lastStep(request: FinishRequest, runId: string, settings: StoreSe
   if (commit === undefined) return NO_STEP;
   const draft = draftOf(commit, runId);
   const call = await checkpointCall(draft, null, settings);
-  const entries = logEntries(commit.events);
+  const entries = logEntries(commit.events, settings);
   return {
     params: {
       ...progressParams(commit, entries, settings.ledger),
@@ -77,7 +77,7 @@ export async function finishRun(
   request: FinishRequest,
 ): Promise<FinishResult> {
   const last = await lastStep(request, lease.runId, settings);
-  const entries = logEntries(request.events);
+  const entries = logEntries(request.events, settings);
   const reply = await callOwned(redis, lease, script, {
     params: {
       status: request.status,

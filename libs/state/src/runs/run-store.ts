@@ -51,7 +51,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
   async function commit(lease: RunLease, request: CommitRequest) {
     const draft = draftOf(request, lease.runId);
     const call = await checkpointCall(draft, await sweepFor(lease, draft), settings);
-    const entries = logEntries(request.events);
+    const entries = logEntries(request.events, settings);
     const reply = await callOwned(redis, lease, scripts.commit, {
       params: {
         ...writeParams,
