@@ -27,5 +27,5 @@ append_to(used, 'tries', 0, 'open', '', 'updated_at', now_iso)
 if p.input_committed then append_to(used, 'input_committed', '1') end
 if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end
 save_log(run, used)
-touch(record, unpack(changed))
+touch_step(record, unpack(changed))
 return { 'ok', id, created_at, first, run.cancel, budget }

@@ -8,6 +8,7 @@
 --   values        names of the new channel values, in order
 --   cleared       names of removed channels
 --   channels      with a fork only: every channel's entry
+--   has_pruned    whether the same run has pruned already
 --   free          after a sweep: unreferenced log fields; swept: how many fields outside the head remain
 -- Texts read by `take`: checkpoint (checkpoint-text.lua), event JSON without id and time, messages, channel values.
 -- @include checkpoint-text.lua
@@ -100,7 +101,7 @@ local function write_checkpoint(record, c, written, run)
   end
   record.head = id
   local pruned = record.pruned
-  prune(record)
+  if not c.has_pruned then prune(record) end
   if record.pruned ~= pruned then append_to(fields, 'pruned', record.pruned) end
   append_to(fields, 'head', id, 'minted', text_of(minted))
   return fields

@@ -12,6 +12,11 @@ local function touch(record, ...)
   list_thread(record)
 end
 
+-- The same for one step of a run, at most once in a second.
+local function touch_step(record, ...)
+  if record.updated_at:sub(1, 19) == now_iso:sub(1, 19) then redis.call('HSET', record_key, ...) else touch(record, ...) end
+end
+
 local function drop_checkpoint(id)
   redis.call('HDEL', checkpoints_key, id)
   redis.call('ZREM', order_key, id)

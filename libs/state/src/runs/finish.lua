@@ -101,6 +101,7 @@ else
   local fields = { 'status', p.status, 'ended_by', p.epoch }
   local used
   if p.commit then
+    p.commit.has_pruned = run.input_committed == '1'
     checkpoint, created_at, thread_fields, used = commit_step(record, run)
     append_to(fields, unpack(used))
   end
