@@ -97,7 +97,7 @@ export { selectOfferedTools, toolsOfGroups } from './agent/offered-tools.js';
 export type { TokenRecord, TokenRecords } from './stores/token-records.js';
 export type { CallState, JournaledCall, ToolJournal } from './tool-calls/tool-journal.js';
 export { RESERVED_TOOL_NAMES } from './agent/tool-names.js';
-export { staticToolSource, type ToolSource, collectTools } from './agent/tool-source.js';
+export { listTools, staticToolSource, type ToolSource, withoutTaken } from './agent/tool-source.js';
 export { stripReasoning } from './text/strip-reasoning.js';
 export { type AnyTool, type Deferral, defineTool, type ToolContext, type ToolOutcome } from './agent/tool.js';
 export type {

@@ -1,8 +1,8 @@
 import { FROM_CLIENT, newId } from '@caribou/contracts';
 import { RunDraining, type ThreadKey } from '@caribou/core';
-import { redisRunStore } from '@caribou/state';
+import { redisRunStore, type RunStore } from '@caribou/state';
 import { admission, dyingStore, type FakeSandbox, fakeSandbox, scriptedModel } from '@caribou/testing';
-import { type AgentLoop, RunExecutor } from './run-executor.js';
+import { type AgentInput, type AgentLoop, RunExecutor } from './run-executor.js';
 import { agentOn, kwargs, LEASE_MS, type RunFixture, useRunFixture } from './testing/run-fixture.js';
 
 let runs: RunFixture;
@@ -24,6 +24,32 @@ describe(RunExecutor, () => {
     await runs.expectComplete(thread, sandbox);
     expect(await runs.takeOver(thread, agentOn(sandbox))).toEqual({ kind: 'ack' });
     expect(await redisRunStore(runs.redis).hasWork(thread)).toBe(false);
+  });
+
+  test('an agent may begin to read while the input is written, and its loop begins afterwards', async () => {
+    const steps: string[] = [];
+    const store = runs.runStore();
+    const watched: RunStore = {
+      ...store,
+      commit: async (lease, request) => {
+        const result = await store.commit(lease, request);
+        if (request.inputCommitted === true) steps.push('input');
+        return result;
+      },
+    };
+    const loop = agentOn(fakeSandbox());
+    const agent: AgentLoop = Object.assign(
+      (input: AgentInput) => {
+        steps.push('loop');
+        return loop(input);
+      },
+      { prefetch: () => void steps.push('reads') },
+    );
+
+    const thread = await runs.admit();
+    await runs.executorOn(watched, agent).handle(thread, () => undefined);
+
+    expect(steps).toEqual(['reads', 'input', 'loop']);
   });
 
   test('a run that its chain marks is queued for memory once it finished, and not when it failed', async () => {

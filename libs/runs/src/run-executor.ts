@@ -20,14 +20,20 @@ import { type StartedRun, type StartPorts, startRun } from './start-run.js';
 import { countBytes } from './run-metrics.js';
 import { endUnreadable } from './unreadable-run.js';
 
-/** Runs the loop of one agent; each app that executes runs provides its own. */
-export type AgentLoop = (input: {
+export interface AgentInput {
   readonly host: LoopHost;
   readonly run: RunContext;
   readonly claimed: Claimed;
   readonly head: ThreadHead;
   readonly position: LoopPosition;
-}) => Promise<LoopOutcome>;
+}
+
+/** Runs the loop of one agent; each app that executes runs provides its own. */
+export interface AgentLoop {
+  (input: AgentInput): Promise<LoopOutcome>;
+  /** Begins to read what the loop will need, while the input is written. It writes and emits nothing, and never throws. */
+  readonly prefetch?: (early: Pick<AgentInput, 'run' | 'claimed'>) => void;
+}
 
 export interface RunExecutorPorts extends StartPorts {
   readonly agent: AgentLoop;
@@ -89,12 +95,13 @@ export class RunExecutor {
     const { claimed } = run;
     if (claimed.run.cancel !== null || claimed.exhausted) return endUnstarted(run);
     try {
+      const context = contextOf(run);
+      this.ports.agent.prefetch?.({ run: context, claimed });
       const position = await commitInput(run);
       const host: LoopHost = {
         commit: (turn) => commitTurn(run, turn),
         isBudgetSpent: () => run.isBudgetSpent,
       };
-      const context = contextOf(run);
       const outcome = await this.ports.agent({ host, run: context, claimed, head: run.head, position });
       if (outcome.kind !== 'yielded') return await finishOutcome(run, outcome);
       await releaseForTakeover(run);

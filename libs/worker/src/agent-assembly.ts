@@ -1,12 +1,20 @@
 import { omitUndefined } from '@caribou/contracts';
 import { type AgentRun, runAgent } from '@caribou/agent';
 import type { Config } from '@caribou/config';
-import { type AnyTool, collectTools, type LoopOutcome, selectOfferedTools, type RunContext } from '@caribou/core';
+import {
+  type AnyTool,
+  listTools,
+  type LoopOutcome,
+  type RunContext,
+  selectOfferedTools,
+  withoutTaken,
+} from '@caribou/core';
 import { formatDeferredTools } from '@caribou/middleware';
 import type { AgentLoop } from '@caribou/runs';
 import type { AgentTools } from './agent-tools.js';
 
-type ToolOffer = (run: RunContext, builtIn: readonly AnyTool[]) => Promise<readonly AnyTool[]>;
+/** Begins to ask the sources for tools; the returned function adds them to the built-in ones. */
+export type ToolOffer = (run: RunContext) => (builtIn: readonly AnyTool[]) => Promise<readonly AnyTool[]>;
 
 /**
  * Creates the function that assembles the tools of a run: the built-in ones and those of the sources, as configured.
@@ -16,9 +24,14 @@ export function toolOffer(
   config: Pick<Config, 'tools'>,
 ): ToolOffer {
   const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
-  return async (run, builtIn) => {
-    const others = await collectTools(sources, run, [...builtIn, ...customTools]);
-    return selectOfferedTools([...builtIn, ...others], config.tools);
+  return (run) => {
+    const listed = listTools(sources, run);
+    // Where the run ends before it needs them, nobody else handles a failure.
+    listed.catch(() => undefined);
+    return async (builtIn) => {
+      const others = withoutTaken(await listed, [...builtIn, ...customTools], run);
+      return selectOfferedTools([...builtIn, ...others], config.tools);
+    };
   };
 }
 

@@ -1,4 +1,4 @@
-export { runFromHead, toolFacts, toolOffer } from './agent-assembly.js';
+export { runFromHead, toolFacts, type ToolOffer, toolOffer } from './agent-assembly.js';
 export type { AgentRole, OpenRole, WorkerBase } from './agent-role.js';
 export type { AgentTools } from './agent-tools.js';
 export { type Connections, openConnections } from './connections.js';

@@ -13,6 +13,7 @@ import {
   type AgentStore,
   type AnyTool,
   type ConversionStore,
+  type LoopOutcome,
   type MemoryStore,
   type ModelCatalog,
   type ModelGate,
@@ -25,11 +26,12 @@ import {
   toolsOfGroups,
 } from '@caribou/core';
 import { type ContextFacts, gateCatalog, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
-import type { AfterCancel, AgentLoop } from '@caribou/runs';
+import type { AfterCancel, AgentInput, AgentLoop } from '@caribou/runs';
 import { leadTools, taskTool } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
 import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf } from './agent-of-run.js';
-import { type MemoryForPrompt, memoryForPrompt } from './memory-for-prompt.js';
+import { memoryForPrompt } from './memory-for-prompt.js';
+import { type EarlyInput, ReadsOfRuns, type RunReads } from './run-reads.js';
 
 export interface LeadAgentPorts extends Pick<AgentTools, 'skills' | 'sources' | 'custom'> {
   readonly models: ModelCatalog;
@@ -59,26 +61,31 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
   // Calls of the loop pass the model gate in the chain; calls that middlewares make themselves pass it here.
   const gatedModels = gateCatalog(models, gate);
   const toolsFor = toolSets(sandbox, config.sandbox.limits.commandTimeoutMs);
-  const memoryOf = memoryForPrompt(memories, config.chain.memory);
   const known = { models: models.names, toolGroups: config.tools.groupNames };
-  const offerTools = toolOffer(ports, config);
-  return async (input) => {
+  const reads = new ReadsOfRuns({
+    agentOf: (run) => agentOfRun(agents, run),
+    skillsOf: (userId) => ports.skills.skillsOf(userId),
+    offerTools: toolOffer(ports, config),
+    memoryOf: memoryForPrompt(memories, config.chain.memory),
+  });
+  const loop = async (input: AgentInput): Promise<LoopOutcome> => {
     const { run: given, claimed } = input;
     const { kwargs } = claimed.run;
-    const [agent, allSkills] = await Promise.all([agentOfRun(agents, given), ports.skills.skillsOf(given.userId)]);
+    const { offer, memory, ...early } = reads.begin(input);
+    const [agent, allSkills] = await Promise.all([early.agent, early.skills]);
     const model = modelOf(given, agent, models);
     const run = applyAgentSettings(given, agent, model);
     const switches = switchesOf(run.context, config.chain, model);
     warnIgnoredSwitch(run, model);
     const skills = skillsOfAgent(allSkills, agent.skillNames);
-    const own = toolsOfGroups(await offerTools(run, toolsFor(switches)), agent.custom?.tool_groups ?? null);
+    const own = toolsOfGroups(await offer(toolsFor(switches)), agent.custom?.tool_groups ?? null);
     const tools = [
       ...own,
       ...(config.agentsApi.enabled ? agentTools(agent, { agents, known }) : []),
       ...(switches.subagents ? [taskTool(subagents, namesOf(own), agent.skillNames)] : []),
     ];
     const facts = toolFacts([...tools, ...toolsIn(custom)], config);
-    const context = contextReader({ ...facts, skills, profile: agent.profile }, memoryOf);
+    const context = contextReader({ ...facts, skills, profile: agent.profile }, memory);
     const options = { ...chainOptions(config, { switches, models: gatedModels, tools }), custom, skills, context };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
     return runFromHead(input, {
@@ -97,6 +104,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       run,
     });
   };
+  return Object.assign(loop, { prefetch: (early: EarlyInput): void => void reads.begin(early) });
 }
 
 /** The built-in tools by the switches that select them. They are cached, because creating their schemas takes time. */
@@ -122,13 +130,13 @@ interface AgentContext extends ReturnType<typeof toolFacts> {
 
 /** Reads what a run shows the model besides the conversation, when it starts. */
 const contextReader =
-  ({ skills, ...facts }: AgentContext, memoryOf: MemoryForPrompt) =>
+  ({ skills, ...facts }: AgentContext, memoryOf: RunReads['memory']) =>
   async (run: RunContext): Promise<ContextFacts> =>
     contextFacts({
       ...facts,
       skills: skills.filter(({ enabled }) => enabled),
       nowMs: run.clock.now(),
-      memory: await memoryOf(run),
+      memory: await memoryOf(),
     });
 
 const namesOf = (tools: readonly AnyTool[]): readonly string[] => tools.map(({ name }) => name);

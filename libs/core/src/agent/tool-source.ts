@@ -21,18 +21,23 @@ export interface ToolSource {
 /** Creates a source with the same tools for every run. */
 export const staticToolSource = (tools: readonly AnyTool[]): ToolSource => ({ toolsFor: () => Promise.resolve(tools) });
 
-/**
- * Collects the tools of all sources. Each name is used once, first by `taken` and then in the order of the sources: a
- * model could not distinguish two tools with one name.
- */
-export async function collectTools(
+/** The tools of all sources, in their order. */
+export const listTools = async (
   sources: readonly ToolSource[],
   request: ToolRequestContext,
+): Promise<readonly AnyTool[]> => (await Promise.all(sources.map((source) => source.toolsFor(request)))).flat();
+
+/**
+ * Those of the tools that are offered. Each name is used once, first by `taken` and then in the order of the tools: a model
+ * could not distinguish two tools with one name.
+ */
+export function withoutTaken(
+  tools: readonly AnyTool[],
   taken: readonly AnyTool[],
-): Promise<readonly AnyTool[]> {
-  const found = await Promise.all(sources.map((source) => source.toolsFor(request)));
+  request: ToolRequestContext,
+): readonly AnyTool[] {
   const names = new Set(taken.map(({ name }) => name));
-  return found.flat().filter(({ name }) => {
+  return tools.filter(({ name }) => {
     const isNew = !names.has(name);
     names.add(name);
     if (!isNew)

@@ -102,16 +102,11 @@ export async function finishRun(
   if (reply[0] === 'repeated')
     return { appended: [], stateBytes: 0, logBytes: null, more: reply[1] === 1, budget: 'fine' };
   const [, rolledBack, first, checkpointId, createdAt, more, logBytes, budget] = reply;
+  const rest = { logBytes: Number(logBytes), more: more === 1, budget: budgetStateOf(budget) };
+  if (rolledBack === 1) return { appended: numberEvents(first, [end('interrupted')]), stateBytes: 0, ...rest };
   const minted = { checkpointId: String(checkpointId), createdAt: String(createdAt) };
-  const head = rolledBack === 1 ? null : last.headOf(minted);
+  const head = last.headOf(minted);
   if (head !== null) settings.heads?.set(lease, head);
-  const events =
-    rolledBack === 1 ? [end('interrupted')] : [...last.eventsOf(minted), ...request.events, end(request.status)];
-  return {
-    appended: numberEvents(first, events),
-    stateBytes: rolledBack === 1 ? 0 : last.stateBytes,
-    logBytes: Number(logBytes),
-    more: more === 1,
-    budget: budgetStateOf(budget),
-  };
+  const events = [...last.eventsOf(minted), ...request.events, end(request.status)];
+  return { appended: numberEvents(first, events), stateBytes: last.stateBytes, ...rest };
 }
