@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { waitFor } from '@caribou/testing';
 import { SlowReaders } from './slow-readers.js';
 import { ResponseGone, SseWriter, type WriterOptions } from './sse-writer.js';
@@ -62,6 +63,22 @@ describe(SseWriter, () => {
 
     expect(client.statusCode).toBe(200);
     expect(text).toMatch(/^(: heartbeat\n\n)+/);
+  });
+
+  test('a frame that is written at once is sent with the headers', async () => {
+    const options = { headers: {}, beat: '', beatMs: 60_000, stallMs: 60_000, slowReaders: new SlowReaders(MB) };
+    const server = createServer((_, response) => {
+      const writer = new SseWriter(response, options);
+      void writer.write('metadata', '{}', '1').then(() => writer.flush());
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n');
+    const [first] = (await once(socket, 'data')) as [Buffer];
+    socket.destroy();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+
+    expect(first.toString()).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*event: metadata\n/);
   });
 
   test('frames arrive together once they are flushed, and what is left with the end', async () => {

@@ -6,6 +6,9 @@ const WRITE_CHARS = 64 * 1024;
 /** Less buffered text than this is written together with the end of the response. */
 const END_CHARS = 8 * 1024;
 
+/** How long the headers, in which clients read the run's id, wait for the first frame, to be sent with it. */
+const HEADERS_MS = 10;
+
 /** Why a response ended early. */
 export type GoneReason = 'client' | 'stalled' | 'slow' | 'shutdown';
 
@@ -42,6 +45,7 @@ export interface WriterOptions {
  */
 export class SseWriter {
   private readonly gone = new AbortController();
+  private readonly headers: NodeJS.Timeout;
   private readonly beat: NodeJS.Timeout;
   private stall: NodeJS.Timeout | undefined;
   private finished = false;
@@ -59,7 +63,7 @@ export class SseWriter {
     out.on('close', () => this.lose('client'));
     out.on('error', () => this.lose('client'));
     out.writeHead(200, options.headers);
-    out.flushHeaders();
+    this.headers = setTimeout(() => out.flushHeaders(), HEADERS_MS);
     this.beat = setInterval(() => this.sendBeat(), options.beatMs);
     if (out.destroyed) this.lose('client');
   }
@@ -144,6 +148,7 @@ export class SseWriter {
   /** @param whole the text that `piece` is a part of, when it is in memory until its last piece is written */
   private async send(piece: string, whole?: string): Promise<void> {
     this.signal.throwIfAborted();
+    clearTimeout(this.headers);
     if (this.out.write(piece) || !this.out.writableNeedDrain) return;
     this.pauseSource();
     this.options.slowReaders.add(this, this.heldBytes, whole);
@@ -205,6 +210,7 @@ export class SseWriter {
 
   private finish(): void {
     this.finished = true;
+    clearTimeout(this.headers);
     clearInterval(this.beat);
     clearTimeout(this.stall);
   }
