@@ -40,12 +40,24 @@ describe('RunFollower without a working log or with a run that ends', () => {
     expect(await takeSeqs(follower, 1)).toEqual([2]);
   });
 
-  test('the record is read after a silence, and the reason of the abort is thrown', async () => {
+  test('of a run in flight only the status is read after each silence', async () => {
+    const ports = new ScriptedPorts();
+    const { follower, stop } = await openFollower(ports, { checkMs: 1 });
+    const next = follower.next();
+    await waitFor(() => ports.statusReads > 3, { what: 'the status to be read again' });
+    expect(ports.recordReads).toBe(0);
+
+    ports.status = 'success';
+    expect(await next).toMatchObject({ kind: 'over', run: { status: 'success' } });
+    stop.abort();
+  });
+
+  test('the run is looked at after a silence, and the reason of the abort is thrown', async () => {
     const ports = new ScriptedPorts();
     ports.status = 'unavailable';
     const { follower, stop } = await openFollower(ports, { checkMs: 1 });
     const next = follower.next();
-    await waitFor(() => ports.recordReads > 2, { what: 'the record to be read again' });
+    await waitFor(() => ports.statusReads > 2, { what: 'the status to be read again' });
 
     stop.abort(new Error('gone'));
     await expect(next).rejects.toThrow('gone');

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RunEvents } from '@caribou/bus';
-import { isTerminal, NotFoundError, type NumberedEvent, type RunRecord, type RunSummary } from '@caribou/contracts';
-import type { RunEventLog, ThreadStore } from '@caribou/state';
+import { isTerminal, type NumberedEvent, type RunRecord, type RunSummary } from '@caribou/contracts';
+import type { RunEventLog } from '@caribou/state';
+import { type EndedRunStore, readEndedRun } from './read-ended-run.js';
 import { retryWhileUnavailable } from './retry-while-unavailable.js';
 
 export interface FollowPorts {
-  readonly store: Pick<ThreadStore, 'getRun'>;
+  readonly store: EndedRunStore;
   readonly log: RunEventLog;
   readonly bus: Pick<RunEvents, 'subscribeEvents'>;
 }
@@ -242,11 +243,11 @@ export class RunFollower {
     if (next.seq <= lastSeq || this.mustCheckRun) this.waiting = [];
   }
 
-  /** Reads the run's record, if that is due, after a read of the log that found nothing. */
+  /** Looks at the run, if that is due, after a read of the log that found nothing; reads its record once it has ended. */
   private async checkRun(): Promise<Followed | undefined> {
     if (this.waiting.length > 0 || this.mustRead || !this.mustCheckRun) return undefined;
     const run = await this.readRun();
-    const isOver = run === null || isTerminal(run.status);
+    const isOver = run !== 'in flight';
     if (isOver && this.wasOver) return { kind: 'over', run };
     // The run may have ended after the log was read: the log is searched for its `end` once more.
     this.wasOver = isOver;
@@ -255,12 +256,10 @@ export class RunFollower {
     return undefined;
   }
 
-  private async readRun(): Promise<RunRecord | null> {
-    const { user_id: userId, thread_id: threadId, run_id: runId } = this.options.run;
+  private async readRun(): ReturnType<typeof readEndedRun> {
     try {
-      return await this.ports.store.getRun({ userId, threadId }, runId);
+      return await readEndedRun(this.ports.store, this.options.run);
     } catch (error) {
-      if (error instanceof NotFoundError) return null;
       this.mustRead = true;
       throw error;
     }

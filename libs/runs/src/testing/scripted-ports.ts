@@ -23,6 +23,7 @@ export class ScriptedPorts {
   status: RunStatus | 'gone' | 'unavailable' = 'running';
   reads = 0;
   recordReads = 0;
+  statusReads = 0;
   subscribed = false;
   beforeRead: (() => void) | undefined;
   failing = false;
@@ -40,6 +41,12 @@ export class ScriptedPorts {
     this.gap = () => listener.onGap();
     return await Promise.resolve(() => (this.subscribed = false));
   };
+
+  async runStatus(): Promise<RunStatus | null> {
+    this.statusReads += 1;
+    if (this.status === 'unavailable') throw new UnavailableError('away');
+    return await Promise.resolve(this.status === 'gone' ? null : this.status);
+  }
 
   async getRun(): Promise<RunRecord> {
     this.recordReads += 1;

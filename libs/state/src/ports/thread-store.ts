@@ -155,6 +155,8 @@ export interface ThreadStore {
    */
   findIdempotent(userId: string, key: string, bodyHash: string): Promise<RunRecord | null>;
   getRun(thread: ThreadKey, runId: string): Promise<RunRecord>;
+  /** The status alone, for those that wait for the end of a run; null when there is no such run. */
+  runStatus(thread: ThreadKey, runId: string): Promise<RunStatus | null>;
   /** Newest first. */
   listRuns(thread: ThreadKey, query: RunQuery): Promise<readonly RunSummary[]>;
   /** Tokens of the thread's model calls, including those of runs that were rolled back or deleted. */

@@ -1,4 +1,4 @@
-import { ConflictError, NotFoundError, type RunRecord, type RunSummary } from '@caribou/contracts';
+import { ConflictError, NotFoundError, type RunRecord, RunStatus, type RunSummary } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { RunQuery, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
@@ -27,7 +27,9 @@ export async function readRun(redis: RedisConnection, userId: string, runId: str
   return flat.length === 0 ? null : runOf(flat, kwargs);
 }
 
-export function runRecords(redis: RedisConnection): Pick<ThreadStore, 'getRun' | 'listRuns' | 'deleteRun'> {
+export function runRecords(
+  redis: RedisConnection,
+): Pick<ThreadStore, 'getRun' | 'runStatus' | 'listRuns' | 'deleteRun'> {
   /** Reads the first of these runs, as many as one page may contain. */
   async function readSummaries(userId: string, runIds: readonly string[]): Promise<RunSummary[]> {
     const prefix = redis.keys.runPrefix(userId);
@@ -40,6 +42,12 @@ export function runRecords(redis: RedisConnection): Pick<ThreadStore, 'getRun' |
     const run = await readRun(redis, thread.userId, runId);
     if (run === null || run.thread_id !== thread.threadId) throw noRun(runId);
     return run;
+  }
+
+  async function runStatus({ userId, threadId }: ThreadKey, runId: string): Promise<RunStatus | null> {
+    const key = redis.keys.runPrefix(userId) + runId;
+    const [status, of] = await redis.use((client) => client.hmget(key, 'status', 'thread_id'));
+    return of === threadId ? RunStatus.parse(status) : null;
   }
 
   async function listRuns(thread: ThreadKey, query: RunQuery): Promise<readonly RunSummary[]> {
@@ -73,5 +81,5 @@ export function runRecords(redis: RedisConnection): Pick<ThreadStore, 'getRun' |
       throw new ConflictError('the run is in flight: cancel it first', { details: { runId } });
   }
 
-  return { getRun, listRuns, deleteRun };
+  return { getRun, runStatus, listRuns, deleteRun };
 }
