@@ -1,6 +1,6 @@
 import { type ThreadKey } from '@caribou/core';
 import { LRUCache } from 'lru-cache';
-import type { ThreadHead } from '../ports/run-store.js';
+import type { HeldHeads, ThreadHead } from '../ports/run-store.js';
 import { pendingMember } from '../redis/keys.js';
 import { logOf } from './head-log.js';
 
@@ -18,7 +18,7 @@ const MIN_BYTES = 16 * 1024;
  * never given again, so the entries of a checkpoint that the thread still has are those in the cache, whoever wrote what
  * follows them. What the script returns decides on the state, never the cache.
  */
-export class HeadCache {
+export class HeadCache implements HeldHeads {
   private readonly heads: LRUCache<string, ThreadHead>;
   /** Estimated bytes of the states. */
   readonly bytes: { readonly used: () => number; readonly limit: number };

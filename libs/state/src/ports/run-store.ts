@@ -35,6 +35,12 @@ export interface ThreadHead {
   readonly log: unknown;
 }
 
+/** The newest states of threads that a process holds. */
+export interface HeldHeads {
+  get(thread: ThreadKey): ThreadHead | undefined;
+  set(thread: ThreadKey, head: ThreadHead): void;
+}
+
 /** The fields of a stored record as texts, each cut to a few thousand characters. */
 export type RawRecord = Readonly<Record<string, string>>;
 

@@ -1,4 +1,4 @@
-import type { HeadCache } from '../checkpoints/head-cache.js';
+import type { HeldHeads } from '../ports/run-store.js';
 import type { ProcessOwner } from '../ports/process-registry.js';
 import type { Prices } from '../ports/usage-ledger.js';
 
@@ -46,7 +46,7 @@ export interface StoreOptions {
   /** Whether what is written may have forms that services before ADR 12 cannot read, default true. */
   readonly compact?: boolean;
   /** The states that this process has; without it, each claim and each read of a state transfers all of it. */
-  readonly heads?: HeadCache;
+  readonly heads?: HeldHeads;
   /** Without it, usage is counted for runs and threads only. */
   readonly ledger?: LedgerSettings;
 }
