@@ -10,6 +10,7 @@ import {
   ledgerSettings,
   redisRunStore,
   redisToolJournal,
+  redisTurnQueue,
   requireDurableRedis,
 } from '@caribou/state';
 import type { AgentRole, OpenRole, WorkerBase } from '@caribou/worker';
@@ -37,10 +38,12 @@ function openRunner(base: WorkerBase): OpenRole {
   const { clocks, runner } = config;
   const heads = new HeadCache(HEAD_CACHE_BYTES);
   metrics.measureCache('heads', heads.bytes);
+  const shares = { maxRunningPerUser: runner.maxRunningPerUser, weights: runner.userWeights };
   const store = redisRunStore(redis, {
     heads,
     leaseMs: clocks.leaseMs,
     maxAttempts: runner.maxAttempts,
+    maxRunningPerUser: shares.maxRunningPerUser,
     eventsTtlMs: clocks.eventsTtlMs,
     process: base.process,
     compact: config.store.compact,
@@ -79,12 +82,12 @@ function openRunner(base: WorkerBase): OpenRole {
     worker: (parts) =>
       new TurnWorker({
         ...parts,
-        store,
+        handoffs: bus,
+        queue: redisTurnQueue(redis, shares),
         metrics,
         logger,
         slots: runner.slots,
         takeoverSlots: runner.takeoverSlots ?? runner.slots,
-        busyNakMs: clocks.busyNakMs,
       }),
     checks: [{ name: 'model', check: () => checkModel(config) }],
     prepare: async () => {

@@ -2,7 +2,7 @@ import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
 import { type Config, extensionsFile } from '@caribou/config';
 import { busAccess } from '@caribou/contracts';
-import { type Logger, type ModelCatalog, type ModelModule, systemClock } from '@caribou/core';
+import { type Logger, type ModelCatalog, type ModelModule, systemClock, type ThreadKey } from '@caribou/core';
 import {
   type ThreadStore,
   createRedis,
@@ -24,7 +24,9 @@ import {
   redisSharedDocuments,
   redisTaskStore,
   redisMemoryStore,
+  redisProcessRegistry,
   redisThreadStore,
+  redisTurnQueue,
   redisVolumeRegistry,
   requireDurableRedis,
   taskPart,
@@ -44,6 +46,7 @@ import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
 import { filesOnVolume } from './files/uploads/files-on-volume.js';
 import { LoopLagWatch } from './http/loop-lag-watch.js';
+import { dispatchTurn } from './runs/turn-dispatch.js';
 import { toSettings } from './settings.js';
 import { measureQueues } from './system/queue-figures.js';
 
@@ -123,6 +126,7 @@ function listDependencies(config: Config, connections: Connections) {
   });
   const files = filesOnVolume(userFiles(config.homeDir, config.sandbox.limits), () => volume.ensure());
   const erasable = withErasures(erasures, { store, files });
+  const dispatchPorts = { handoffs: bus, queue: redisTurnQueue(redis), wakes: bus.wakes('turns'), metrics, logger };
   const skillStore = redisSkills(redis);
   const conversions = documentConverter({ maxAtOnce: config.uploads.convertAtOnce });
   const converter: DocumentConverter = conversions;
@@ -130,6 +134,8 @@ function listDependencies(config: Config, connections: Connections) {
   return {
     threadStore: erasable.store,
     taskStore,
+    dispatchTurn: (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread),
+    runnerProcesses: redisProcessRegistry(redis, 'runs'),
     eventLog: redisEventLog(redis),
     bus,
     userFiles: erasable.files,

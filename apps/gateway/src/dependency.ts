@@ -8,5 +8,12 @@ export const Dependency = (name: keyof Dependencies): ParameterDecorator & Prope
 /** The part of the bus that the gateway uses. */
 export type GatewayBus = Pick<
   Bus,
-  'wakes' | 'publishCancel' | 'publishEvents' | 'subscribeEvents' | 'checkStreams' | 'call' | 'publishConfigChange'
+  | 'wakes'
+  | 'offerTurn'
+  | 'publishCancel'
+  | 'publishEvents'
+  | 'subscribeEvents'
+  | 'checkStreams'
+  | 'call'
+  | 'publishConfigChange'
 >;

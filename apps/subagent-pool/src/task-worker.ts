@@ -88,7 +88,7 @@ export class TaskWorker implements DirectWorker {
     const { held, executor, slots, clock, busyMs, logger } = this.options;
     const task = held.add(slot);
     try {
-      const handling = await executor.handle(slot, () => undefined);
+      const handling = await executor.handle(slot);
       if (handling.kind === 'busy') await clock.sleep(busyMs);
       return handling.kind === 'handed_over';
     } catch (error) {

@@ -9,6 +9,7 @@ import { createRpcClient, natsRequests } from './rpc/rpc-client.js';
 import { createRunEvents } from './events/run-events.js';
 import { StreamProvisioner } from './connection/stream-provisioner.js';
 import { streamSpec } from './connection/stream-specs.js';
+import { createHandoffs } from './wakes/handoffs.js';
 import { createWakes } from './wakes/wakes.js';
 
 const DRAIN_MS = 2_000;
@@ -32,6 +33,7 @@ export function connectBus(options: BusOptions): Bus {
   });
   const deadLetters = createDeadLetters(link, provisioner);
   const parts = { link, provisioner, deadLetters, logger };
+  const send = natsRequests(link);
   const wakes = {
     turns: createWakes('turns', parts),
     subagents: createWakes('subagents', parts),
@@ -44,7 +46,8 @@ export function connectBus(options: BusOptions): Bus {
     waitUntilConnected: (signal) => link.waitUntilConnected(signal),
     ping: (timeoutMs) => link.flush(timeoutMs),
     checkStreams: () => provisioner.ensure(),
-    ...createRpcClient(natsRequests(link)),
+    ...createRpcClient(send),
+    ...createHandoffs(link, send, logger),
     wakes: (role) => wakes[role],
     ...createRunEvents(link, logger),
     ...createCancels(link, logger),

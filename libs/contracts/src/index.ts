@@ -129,6 +129,8 @@ export {
   streams,
   type WakeRole,
   wakeSubject,
+  TURN_OFFERS,
+  TURN_TAKERS,
 } from './bus/subjects.js';
 export { type BusAccess, busAccess, MANAGERS_QUEUE, REPLY_WITHIN_MS } from './bus/bus-access.js';
 export type { NatsLogin, NatsSecurity, RedisSecurity, TlsMaterial } from './bus/server-security.js';

@@ -7,6 +7,8 @@ import { addQueueMetrics, type QueueMetrics } from './queue-metrics.js';
 export interface LoadMetrics extends QueueMetrics, HoldingMetrics, BudgetMetrics {
   /** A run was claimed for the first time, this long after its admission. */
   runStarted(waitMs: number): void;
+  /** A gateway offered a run to the runners; `outcome`: taken, refused, nobody or late. */
+  turnOffered(outcome: string): void;
   /** A run has ended, which wrote this much to the store. */
   runWrote(bytes: { readonly stateBytes: number; readonly logBytes: number }): void;
   /** A request was refused because of a limit, an overload or an unavailable dependency; `code` as the error has it. */
@@ -38,6 +40,12 @@ export function addLoadMetrics(
     name: 'caribou_run_wait_duration_seconds',
     help: 'From the admission of a run to its first claim',
     buckets: buckets.waits,
+    registers,
+  });
+  const offers = new Counter({
+    name: 'caribou_turn_offers_total',
+    help: 'Runs that a gateway offered to a runner with a free slot; those that were not taken are queued',
+    labelNames: ['outcome'],
     registers,
   });
   const stateBytes = new Histogram({
@@ -73,6 +81,9 @@ export function addLoadMetrics(
   return {
     runStarted: (waitMs) => {
       waits.observe(waitMs / 1_000);
+    },
+    turnOffered: (outcome) => {
+      offers.inc({ outcome });
     },
     runWrote: (bytes) => {
       stateBytes.observe(bytes.stateBytes);

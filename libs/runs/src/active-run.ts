@@ -52,6 +52,8 @@ export interface ActiveRun {
   isMemorable: boolean;
   /** Whether a budget of the user is used up, as far as the commits of this attempt know. */
   isBudgetSpent: boolean;
+  /** Whether a run of the thread, or of its user, waits since this one has ended. */
+  hasMore: boolean;
   /** The head after the last commit. */
   head: ThreadHead;
 }

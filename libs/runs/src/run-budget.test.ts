@@ -55,7 +55,7 @@ async function execute(key: ReturnType<typeof thread>, limit: number, { answers,
         ...{ run, host, position, state: head.state, step: 0 },
       }),
   });
-  await executor.handle(key, () => undefined);
+  await executor.handle(key);
   const head = await store.threads.head(key);
   return { model, last: head?.state.messages.at(-1)?.content, metrics: await metrics.text() };
 }

@@ -41,7 +41,7 @@ describe('what a run executes when its process dies in a command', () => {
     const thread = await runs.admit();
     for (let death = 1; death <= deaths; death += 1) {
       const { store, sandbox, died } = dyingInCommand();
-      void runs.executorOn(store, agentOn(sandbox)).handle(thread, () => undefined);
+      void runs.executorOn(store, agentOn(sandbox)).handle(thread);
       await died;
       await runs.waitUntilUnowned(thread);
     }
@@ -67,7 +67,7 @@ describe('what a run executes when its process dies in a command', () => {
   test('a manager that cannot be reached does not prevent the run from ending', async () => {
     const thread = await runs.admit();
     const { store, sandbox, died } = dyingInCommand();
-    void runs.executorOn(store, agentOn(sandbox)).handle(thread, () => undefined);
+    void runs.executorOn(store, agentOn(sandbox)).handle(thread);
     await died;
     await runs.threads.requestCancel(thread, thread.runId, 'interrupt');
     const unreachable = { ...fakeSandbox(), cancel: () => Promise.reject(new UnavailableError('NATS: not connected')) };
@@ -106,7 +106,7 @@ describe('endings', () => {
     const thread = await runs.admit();
     for (let attempt = 1; attempt <= 2; attempt += 1) {
       const { store, died } = dyingStore(runs.runStore(), { call: 2, after: false });
-      void runs.executorOn(store, agentOn(fakeSandbox())).handle(thread, () => undefined);
+      void runs.executorOn(store, agentOn(fakeSandbox())).handle(thread);
       await died;
       await runs.waitUntilUnowned(thread);
     }
@@ -128,7 +128,7 @@ describe('endings', () => {
     const thread = await runs.admit();
     const model = scriptedModel(SCRIPT);
     const first = dyingStore(runs.runStore(), { call: 2, after: false });
-    void runs.executorOn(first.store, agentOn(fakeSandbox())).handle(thread, () => undefined);
+    void runs.executorOn(first.store, agentOn(fakeSandbox())).handle(thread);
     await first.died;
     await runs.threads.requestCancel(thread, thread.runId, 'interrupt');
 
@@ -142,7 +142,7 @@ describe('endings', () => {
     for (const action of ['interrupt', 'rollback'] as const) {
       const thread = await runs.admit();
       const first = dyingStore(runs.runStore(), { call: 3, after: false });
-      void runs.executorOn(first.store, agentOn(fakeSandbox())).handle(thread, () => undefined);
+      void runs.executorOn(first.store, agentOn(fakeSandbox())).handle(thread);
       await first.died;
       await runs.threads.requestCancel(thread, thread.runId, action);
 
@@ -163,9 +163,9 @@ describe('endings', () => {
         name === 'append' ? () => Promise.reject(new TooLargeError('the log is full')) : target[name].bind(target),
     });
 
-    const handling = await runs.executorOn(full, agentOn(fakeSandbox())).handle(thread, () => undefined);
+    const handling = await runs.executorOn(full, agentOn(fakeSandbox())).handle(thread);
 
-    expect(handling).toEqual({ kind: 'ack' });
+    expect(handling).toEqual({ kind: 'ack', more: false });
     expect(await runs.endingOf(thread)).toMatchObject({ status: 'error', error: { name: 'TooLargeError' }, ends: 1 });
   });
 });

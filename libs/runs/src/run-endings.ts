@@ -15,7 +15,7 @@ export async function finishOutcome(
   const error = outcome.kind === 'failed' ? outcome.error : undefined;
   const { stopReason } = outcome;
   const memory = error === undefined && run.isMemorable ? memoryRequest(run) : {};
-  const { budget } = await timeTurn(run, outcome.last, () =>
+  const { budget, more } = await timeTurn(run, outcome.last, () =>
     writer.commit((queued, _after, shown) =>
       ports.store.finish(claimed.lease, {
         shown,
@@ -28,6 +28,7 @@ export async function finishOutcome(
     ),
   );
   noteBudget(run, budget);
+  run.hasMore = more;
   if (memory.remember !== undefined) ports.onMemoryQueued?.(claimed.lease);
   return error === undefined ? 'success' : 'error';
 }
@@ -60,7 +61,7 @@ export async function finishCancelled(run: ActiveRun, action: CancelAction): Pro
   await run.writer.waitForAppends();
   const [result] = await Promise.all([afterCancel?.({ state, record, logger: run.logger }), endExecutions(run)]);
   const { update, calls = [], events = [] } = result ?? {};
-  await run.writer.end((queued, shown) => {
+  const { more } = await run.writer.end((queued, shown) => {
     const ending = { status: 'interrupted', rollback, shown } as const;
     if (update === undefined && calls.length === 0)
       return store.finish(lease, { ...ending, events: [...queued, ...events] });
@@ -73,6 +74,7 @@ export async function finishCancelled(run: ActiveRun, action: CancelAction): Pro
     };
     return store.finish(lease, { ...ending, commit: commitRequest(run, turn, queued), events: [] });
   });
+  run.hasMore = more;
   return 'cancelled';
 }
 
@@ -124,7 +126,8 @@ async function endExecutions({ head, claimed: { lease }, ports: { sandbox }, log
 /** Ends the run at its last checkpoint; events in the queue are written before those of the ending. */
 async function finish(run: ActiveRun, request: FinishRequest): Promise<void> {
   await endExecutions(run);
-  await run.writer.end((queued, shown) =>
+  const { more } = await run.writer.end((queued, shown) =>
     run.ports.store.finish(run.claimed.lease, { ...request, shown, events: [...queued, ...request.events] }),
   );
+  run.hasMore = more;
 }

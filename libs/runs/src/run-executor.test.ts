@@ -19,10 +19,10 @@ describe(RunExecutor, () => {
     const thread = await runs.admit();
     const sandbox = fakeSandbox();
 
-    expect(await runs.takeOver(thread, agentOn(sandbox))).toEqual({ kind: 'ack' });
+    expect(await runs.takeOver(thread, agentOn(sandbox))).toEqual({ kind: 'ack', more: false });
 
     await runs.expectComplete(thread, sandbox);
-    expect(await runs.takeOver(thread, agentOn(sandbox))).toEqual({ kind: 'ack' });
+    expect(await runs.takeOver(thread, agentOn(sandbox))).toEqual({ kind: 'ack', more: false });
     expect(await redisRunStore(runs.redis).hasWork(thread)).toBe(false);
   });
 
@@ -99,7 +99,7 @@ describe(RunExecutor, () => {
     const sandbox = fakeSandbox();
     const { store, died } = dyingStore(redisRunStore(runs.redis, { leaseMs: LEASE_MS }), death);
 
-    const first = runs.executorOn(store, agentOn(sandbox)).handle(thread, () => undefined);
+    const first = runs.executorOn(store, agentOn(sandbox)).handle(thread);
     const outcome = await Promise.race([died.then(() => 'died'), first.then(() => 'finished')]);
     await runs.takeOver(thread, agentOn(sandbox));
 

@@ -9,7 +9,7 @@ import {
   RunTimedOut,
   type ThreadKey,
 } from '@caribou/core';
-import { type ThreadHead } from '@caribou/state';
+import type { ClaimResult, ThreadHead } from '@caribou/state';
 import type { ActiveRun, Claimed } from './active-run.js';
 import { claimRun } from './claim-run.js';
 import { isStoreAway, releaseForTakeover } from './release-for-takeover.js';
@@ -39,10 +39,14 @@ export interface RunExecutorPorts extends StartPorts {
   readonly agent: AgentLoop;
 }
 
-/** The result for the holder of the wake, which acknowledges it, returns it, or sends nothing. */
+/** Called when the store has answered the claim, before the run is executed. */
+export type OnClaimed = (kind: ClaimResult['kind']) => void;
+
+/** The result for the holder of the slot. `more`: a run of the thread, or of its user, may wait for it. */
 export type Handling =
-  | { readonly kind: 'ack' }
+  | { readonly kind: 'ack'; readonly more: boolean }
   | { readonly kind: 'busy' }
+  | { readonly kind: 'capped' }
   | { readonly kind: 'handed_over' }
   | { readonly kind: 'lost' };
 
@@ -61,16 +65,14 @@ export class RunExecutor {
   constructor(private readonly ports: RunExecutorPorts) {}
 
   /** Claims the thread's next run and executes it; never rejects for a failure of the run itself. */
-  async handle(thread: ThreadKey, onRenewed: () => void): Promise<Handling> {
+  async handle(thread: ThreadKey, onClaimed?: OnClaimed): Promise<Handling> {
     const { metrics } = this.ports;
     const { claimed, sentMs } = await claimRun(this.ports, thread);
-    if (claimed.kind === 'idle') return { kind: 'ack' };
-    if (claimed.kind === 'busy') return { kind: 'busy' };
-    if (claimed.kind === 'unreadable') {
-      await endUnreadable(claimed, this.ports);
-      return { kind: 'ack' };
-    }
-    const run = startRun(this.ports, claimed, { sentMs, onRenewed });
+    onClaimed?.(claimed.kind);
+    if (claimed.kind === 'idle') return { kind: 'ack', more: false };
+    if (claimed.kind === 'busy' || claimed.kind === 'capped') return { kind: claimed.kind };
+    if (claimed.kind === 'unreadable') return { kind: 'ack', more: await endUnreadable(claimed, this.ports) };
+    const run = startRun(this.ports, claimed, sentMs);
     try {
       const outcome = await this.runToCompletion(run);
       const durationMs = Math.round(run.ageMs());
@@ -78,7 +80,7 @@ export class RunExecutor {
       run.recording.end(outcome);
       metrics.runEnded(outcome);
       countBytes(metrics, run.writer.written);
-      return { kind: outcome === 'handed_over' ? 'handed_over' : 'ack' };
+      return outcome === 'handed_over' ? { kind: 'handed_over' } : { kind: 'ack', more: run.hasMore };
     } catch (error) {
       return await this.handleLostRun(run, error);
     } finally {

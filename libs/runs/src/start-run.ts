@@ -24,14 +24,6 @@ export interface StartPorts extends RunPorts {
   readonly isOwner?: () => boolean;
 }
 
-/** The result of the claim. */
-export interface Claim {
-  /** When the request was sent, on the monotonic clock. */
-  readonly sentMs: number;
-  /** Called after each renewal of the lease. */
-  readonly onRenewed: () => void;
-}
-
 export interface StartedRun extends ActiveRun {
   /** Milliseconds since it was started here. */
   readonly ageMs: () => number;
@@ -39,8 +31,12 @@ export interface StartedRun extends ActiveRun {
   readonly release: () => void;
 }
 
-/** Starts a claimed run: renews its lease, limits its time, opens its event log and its recording. */
-export function startRun(ports: StartPorts, claimed: Claimed, { sentMs, onRenewed }: Claim): StartedRun {
+/**
+ * Starts a claimed run: renews its lease, limits its time, opens its event log and its recording.
+ *
+ * @param sentMs when the claim was sent, by the monotonic clock
+ */
+export function startRun(ports: StartPorts, claimed: Claimed, sentMs: number): StartedRun {
   const { store, clock, clocks, publisher, registry } = ports;
   const { lease, run, head } = claimed;
   const logger = loggerOf(ports, claimed);
@@ -49,7 +45,7 @@ export function startRun(ports: StartPorts, claimed: Claimed, { sentMs, onRenewe
   const recording = recordRun(ports, run, logger);
   const startedMs = clock.monotonicMs();
   const renew = () => store.renew(lease);
-  const keeper = new LeaseKeeper({ renew, takenMs: sentMs, clocks, clock, logger, onRenewed });
+  const keeper = new LeaseKeeper({ renew, takenMs: sentMs, clocks, clock, logger });
   const writer = new EventWriter(store, lease, publisher, {
     onFailure: (error) => (error instanceof FencedError ? keeper.lose('an append was fenced') : keeper.fail(error)),
     lastSeq: run.last_seq,
@@ -71,6 +67,7 @@ export function startRun(ports: StartPorts, claimed: Claimed, { sentMs, onRenewe
     turnStartMs: startedMs,
     isMemorable: false,
     isBudgetSpent: false,
+    hasMore: false,
     isDraining: () => entry.draining,
     ageMs: () => clock.monotonicMs() - startedMs,
     release: () => {

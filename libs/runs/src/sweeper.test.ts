@@ -1,7 +1,7 @@
 import { type Bus, connectBus, type Wakes } from '@caribou/bus';
 import { newId, streams, UnavailableError } from '@caribou/contracts';
 import { silentLogger, systemClock, type ThreadKey } from '@caribou/core';
-import { type RunStore } from '@caribou/state';
+import { redisTurnQueue, type RunStore } from '@caribou/state';
 import {
   openStores,
   startNats,
@@ -30,10 +30,10 @@ async function runUntil(
 ): Promise<Handling> {
   const claimed = await store.claim(key, newId());
   if (claimed.kind === 'busy') return { kind: 'busy' };
-  if (claimed.kind !== 'run') return { kind: 'ack' };
+  if (claimed.kind !== 'run') return { kind: 'ack', more: false };
   await until(key.threadId);
-  await store.finish(claimed.lease, { status: 'success', events: [] });
-  return { kind: 'ack' };
+  const { more } = await store.finish(claimed.lease, { status: 'success', events: [] });
+  return { kind: 'ack', more };
 }
 
 describe(Sweeper, () => {
@@ -82,9 +82,9 @@ describe(Sweeper, () => {
     };
     const worker = new TurnWorker({
       wakes,
-      store: store.runs,
+      handoffs: bus,
+      queue: redisTurnQueue(store.redis),
       logger: silentLogger,
-      busyNakMs: 50,
       slots,
       takeoverSlots,
       executor: { handle: (key) => runUntil(store.runs, key, until) },

@@ -1,15 +1,16 @@
-import type { Wake, WakePull, Wakes } from '@caribou/bus';
+import type { Handoffs, OfferIntake, Wake, WakePull, Wakes } from '@caribou/bus';
 import { UnavailableError } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
-import type { RunStore, UnownedThread } from '@caribou/state';
+import type { TurnQueue, UnownedThread } from '@caribou/state';
 import type { Metrics } from '@caribou/observability';
-import type { RunExecutor } from './run-executor.js';
+import type { Handling, OnClaimed, RunExecutor } from './run-executor.js';
 import type { RunRegistry } from './run-registry.js';
 import type { DirectWorker } from './sweeper.js';
 
 export interface TurnWorkerOptions {
   readonly wakes: Pick<Wakes, 'pull' | 'publish'>;
-  readonly store: Pick<RunStore, 'hasWork'>;
+  readonly handoffs: Pick<Handoffs, 'takeOffers'>;
+  readonly queue: Pick<TurnQueue, 'take'>;
   readonly executor: Pick<RunExecutor, 'handle'>;
   readonly registry: Pick<RunRegistry, 'drain'>;
   readonly metrics: Pick<Metrics, 'redelivered'>;
@@ -18,48 +19,125 @@ export interface TurnWorkerOptions {
   readonly slots: number;
   /** Runs beyond `slots` that may be taken over while all slots are in use. */
   readonly takeoverSlots: number;
-  /** Milliseconds after which the wake of a thread that another runner owns is delivered again. */
-  readonly busyNakMs: number;
 }
 
+/** What a slot is first used for: a thread, the next one of the queue, or nothing. */
+type FirstThread = () => Promise<ThreadKey | null>;
+
 /**
- * Executes runs for wakes: one wake, one claim, one run; further runs of the thread get a new wake. A sweep may also
- * have a thread claimed without a wake.
+ * Executes runs, each in a slot of this process.
+ *
+ * W1 While nothing waits, a gateway offers a run directly. A process that was full takes no offers before the queue was
+ *    empty for it: so nobody gets a slot before those who wait.
+ * W2 A wake says that a thread may wait, and is acknowledged at once. The store decides which thread is next, for all runners
+ *    together, and a slot that becomes free is used for it without a wake.
+ * W3 Runs that a process left are resumed before others, beyond the slots too.
+ * W4 After a crash, or when a wake or an offer is lost, the sweep of any runner finds the thread.
  */
 export class TurnWorker implements DirectWorker {
   private pull: WakePull | undefined;
+  private offers: OfferIntake | undefined;
+  private free: number;
+  /** Whether threads may wait of which no wake will tell this process. */
+  private mayWait = true;
   /** Runs in takeover slots. */
   private readonly takeovers = new Set<Promise<void>>();
   private draining = false;
 
-  constructor(private readonly options: TurnWorkerOptions) {}
+  constructor(private readonly options: TurnWorkerOptions) {
+    this.free = options.slots;
+  }
 
   start(): void {
-    this.pull = this.options.wakes.pull({ slots: this.options.slots, handle: (wake) => this.handle(wake) });
+    const { wakes, handoffs, slots } = this.options;
+    this.offers = handoffs.takeOffers((thread) => this.accept(thread));
+    this.pull = wakes.pull({
+      slots,
+      handle: (wake) => this.handle(wake),
+      onSlots: (free) => this.noteFree(free),
+    });
+    this.pull.occupy(() => this.work(() => this.next()));
   }
 
   get failingMs(): number {
     return this.pull?.failingMs ?? 0;
   }
 
+  /** Starts with the thread where its run was interrupted, else with the one that is next in the order of the store. */
   take(thread: UnownedThread): boolean {
     if (this.draining || this.pull === undefined) return false;
-    const work = (): Promise<void> => this.runDirectly(thread);
-    return this.pull.occupy(work) || (thread.interrupted && this.takeOver(work));
+    if (!thread.interrupted) return this.pull.occupy(() => this.work(() => this.next(thread)));
+    return this.pull.occupy(() => this.work(() => Promise.resolve(thread))) || this.takeOver(thread);
   }
 
-  /** Accepts no further wakes, waits up to `graceMs` for running turns to reach a commit, then hands them over. */
+  /** Accepts no further runs, waits up to `graceMs` for running turns to reach a commit, then hands them over. */
   async drain(graceMs: number): Promise<void> {
     this.draining = true;
+    this.noteFree(this.free);
     this.pull?.stop();
     await this.options.registry.drain(graceMs);
     await this.pull?.idle();
     await Promise.all(this.takeovers);
   }
 
-  private takeOver(work: () => Promise<void>): boolean {
+  private noteFree(free: number): void {
+    this.free = free;
+    if (free === 0) this.mayWait = true;
+    this.offers?.open(free > 0 && !this.mayWait && !this.draining);
+  }
+
+  private async handle(wake: Wake): Promise<void> {
+    if (wake.redelivered) this.options.metrics.redelivered();
+    const acknowledged = wake.ack();
+    await this.work(() => this.next(wake));
+    await acknowledged;
+  }
+
+  /** Whether a slot was free and the thread was claimed, or has nothing to run. */
+  private accept(thread: ThreadKey): Promise<boolean> {
+    return new Promise((resolve) => {
+      const onClaimed: OnClaimed = (kind) => resolve(kind !== 'busy' && kind !== 'capped');
+      const run = async (): Promise<void> => {
+        await this.work(() => Promise.resolve(thread), onClaimed);
+        resolve(false);
+      };
+      const isStarted = !this.draining && !this.mayWait && this.pull?.occupy(run) === true;
+      if (!isStarted) resolve(false);
+    });
+  }
+
+  /** Executes runs in one slot, as long as there is one for it. */
+  private async work(first: FirstThread, onClaimed?: OnClaimed): Promise<void> {
+    try {
+      let thread = await first();
+      while (thread !== null) {
+        const handling = await this.options.executor.handle(thread, onClaimed);
+        thread = await this.nextAfter(thread, handling);
+      }
+    } catch (error) {
+      this.noteUnavailable(error);
+    }
+  }
+
+  private async nextAfter(thread: ThreadKey, handling: Handling): Promise<ThreadKey | null> {
+    const leaves = handling.kind === 'handed_over' || this.draining;
+    if (leaves && mayHaveMore(handling)) await this.options.wakes.publish(thread);
+    if (leaves) return null;
+    if (mayHaveMore(handling)) return this.next(thread);
+    return this.mayWait ? this.next() : null;
+  }
+
+  /** The thread that is next for a slot. @param waiting one that may wait without being in the queue */
+  private async next(waiting?: ThreadKey): Promise<ThreadKey | null> {
+    if (this.draining) return null;
+    const thread = await this.options.queue.take(waiting);
+    if (thread === null) this.mayWait = false;
+    return thread;
+  }
+
+  private takeOver(thread: ThreadKey): boolean {
     if (this.takeovers.size >= this.options.takeoverSlots) return false;
-    const running = work()
+    const running = this.resume(thread)
       .catch((error: unknown) => {
         this.options.logger.error({ event: 'turn.take_over', outcome: 'error', error }, 'a takeover failed');
       })
@@ -68,45 +146,23 @@ export class TurnWorker implements DirectWorker {
     return true;
   }
 
-  /** Runs the thread's next run without a wake, and publishes a wake for further ones. */
-  private async runDirectly(thread: ThreadKey): Promise<void> {
-    const { executor, logger } = this.options;
-    const { userId, threadId } = thread;
+  /** Executes one run beyond the slots; what waits behind it gets a wake. */
+  private async resume(thread: ThreadKey): Promise<void> {
+    const { executor, wakes } = this.options;
     try {
-      const handling = await executor.handle(thread, () => undefined);
-      if (handling.kind === 'ack' || handling.kind === 'handed_over') await this.wakeIfWork(thread);
+      const handling = await executor.handle(thread);
+      if (mayHaveMore(handling)) await wakes.publish(thread);
     } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
-      logger.warn({ event: 'turn.claim', outcome: 'error', userId, threadId, error }, 'a sweep looks at it again');
+      this.noteUnavailable(error);
     }
   }
 
-  private async handle(wake: Wake): Promise<void> {
-    const { executor, busyNakMs, logger } = this.options;
-    if (wake.redelivered) this.options.metrics.redelivered();
-    try {
-      const handling = await executor.handle(wake, () => wake.working());
-      if (handling.kind === 'busy') wake.nak(busyNakMs);
-      else if (handling.kind === 'handed_over') wake.nak(0);
-      else if (handling.kind === 'ack') await this.settle(wake);
-    } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
-      logger.warn({ event: 'turn.claim', outcome: 'error', error }, 'thread not claimed, the wake is returned');
-      // Many threads are returned at once when Redis recovers; the random delay spreads them.
-      wake.nak(busyNakMs * (0.5 + Math.random()));
-    }
-  }
-
-  /**
-   * Acknowledges the wake, then checks the thread again: a run admitted between the finish script and the ack found the
-   * wake not yet acknowledged and published none.
-   */
-  private async settle(wake: Wake): Promise<void> {
-    await wake.ack();
-    await this.wakeIfWork(wake);
-  }
-
-  private async wakeIfWork(thread: ThreadKey): Promise<void> {
-    if (await this.options.store.hasWork(thread)) await this.options.wakes.publish(thread);
+  private noteUnavailable(error: unknown): void {
+    if (!(error instanceof UnavailableError)) throw error;
+    this.options.logger.warn({ event: 'turn.take', outcome: 'error', error }, 'no run taken; a sweep tries again');
   }
 }
+
+/** Whether the thread, or its user, may have a run that waits for a slot. */
+const mayHaveMore = (handling: Handling): boolean =>
+  handling.kind === 'handed_over' || handling.kind === 'capped' || (handling.kind === 'ack' && handling.more);

@@ -27,6 +27,7 @@ export type { StoreOptions } from './redis/store-settings.js';
 export { redisTaskSlots } from './tasks/task-slots.js';
 export { redisTaskStore, taskPart } from './tasks/task-store.js';
 export { redisThreadStore } from './thread-store.js';
+export { redisTurnQueue } from './turns/turn-queue.js';
 export { redisTokenRecords } from './shared/token-records.js';
 export { storeAccess } from './redis/store-access.js';
 export { redisToolJournal } from './executions/tool-journal.js';
@@ -71,6 +72,7 @@ export type {
   StoredAccount,
 } from './ports/account-store.js';
 export type { AttemptLimit, AttemptStore } from './ports/attempt-store.js';
+export type { TurnQueue, TurnShares } from './ports/turn-queue.js';
 export type { BucketName, RequestBuckets } from './ports/request-buckets.js';
 export type { Locks } from './ports/locks.js';
 export { BeingErasedError, type Erasure, type ErasureStore } from './ports/erasure-store.js';

@@ -1,6 +1,6 @@
 import type { NumberedEvent } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import { type RedisConnection, redisTaskSlots, taskPart } from '@caribou/state';
+import { type RedisConnection, redisTaskSlots, redisTurnQueue, taskPart } from '@caribou/state';
 import { LEASE_MS } from '../world/clocks.js';
 import type { Workload } from '../world/workload.js';
 import type { World } from '../world/world.js';
@@ -19,6 +19,7 @@ export async function findLeftovers(
     ...(await findHeld(redis, threads)),
     ...(await findHeld(taskPart(redis), tasks)).map((line) => `tasks: ${line}`),
     ...(await slotsHeld(redis, sizes.tasks)),
+    ...(await turnsLeft(redis, threads, sizes)),
   ];
   const waiting = wakes.waiting + taskWakes.waiting;
   return waiting > 0 ? [...found, `${waiting} wakes are still waiting`] : found;
@@ -48,6 +49,24 @@ async function slotsHeld(redis: RedisConnection, limits: World['sizes']['tasks']
   const tokens = await redis.use((client) => client.hlen(slotTokens));
   if (taken !== null) return [`a task waits for a slot: ${taken.threadId}`];
   return held + tokens > 0 ? [`${held} slots and ${tokens} tokens of slots are left`] : [];
+}
+
+/** Entries of the queue of turns without a run are dropped by the next request for one; after that there must be none. */
+async function turnsLeft(
+  redis: RedisConnection,
+  threads: readonly ThreadKey[],
+  { maxRunningPerUser }: World['sizes'],
+): Promise<readonly string[]> {
+  const { keys } = redis;
+  const taken = await redisTurnQueue(redis, { maxRunningPerUser, weights: {} }).take();
+  if (taken !== null) return [`a thread waits for a slot: ${taken.threadId}`];
+  const users = [...new Set(threads.map(({ userId }) => userId))];
+  const own = users.flatMap((userId) => Object.values<string>({ ...keys.turnsOf(userId) }));
+  const queues = [keys.turns.ready, keys.turns.capped, ...own];
+  const counts = await redis.use((client) => Promise.all(queues.map((key) => client.zcard(key))));
+  return queues.flatMap((key, index) =>
+    (counts[index] ?? 0) > 0 ? [`${counts[index]} entries are left in ${key}`] : [],
+  );
 }
 
 /** A run whose runner died is taken over in time while another runner lives, even one without a free slot. */

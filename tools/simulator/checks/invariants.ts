@@ -27,8 +27,9 @@ export async function violationsOf(world: World, workload: Workload, redis: Virt
     for (const [runId, accepted] of world.history.accepted)
       await (accepted.parentRunId === undefined ? check : tasks).run(accepted, runId);
     check.found.push(...(await findLeftovers(world, workload, checker)), ...takeoverTime(world));
-    check.found.push(...(await world.history.modelCalls.violations(checker, world.scheduler)));
-    check.found.push(...world.history.violations, ...world.history.slots.violations, ...world.ledger.repeatedElsewhere);
+    const { violations, slots, running, modelCalls } = world.history;
+    check.found.push(...(await modelCalls.violations(checker, world.scheduler)));
+    check.found.push(...violations, ...slots.violations, ...running.violations, ...world.ledger.repeatedElsewhere);
   }
   for (const thread of workload.threads) await check.thread(thread);
   for (const accepted of world.history.accepted.values())

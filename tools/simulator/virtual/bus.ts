@@ -47,6 +47,13 @@ export class SimBus {
     ]);
   }
 
+  stopServing(process: SimProcess, subject: string): void {
+    this.handlers.set(
+      subject,
+      (this.handlers.get(subject) ?? []).filter((known) => known.process !== process),
+    );
+  }
+
   publishCancel(process: SimProcess, runId: string): void {
     for (const { process: to, listener } of this.cancels) {
       if (this.isCut(process) || this.isCut(to) || this.parts.faults.fate('bus') !== 'ok') continue;

@@ -5,7 +5,7 @@ import type { VirtualRedis } from './virtual-redis.js';
  * Defects that the product once had, or might get, injected at a port or parameter. The checker has to find each;
  * `docs/simulator.md` describes them.
  */
-export const SABOTAGES = ['journal', 'memory', 'expiry', 'lease', 'takeover', 'slots', 'usage'] as const;
+export const SABOTAGES = ['journal', 'memory', 'expiry', 'lease', 'takeover', 'slots', 'usage', 'share'] as const;
 export type Sabotage = (typeof SABOTAGES)[number];
 
 /** How long the journal stored its entries after their last write. */

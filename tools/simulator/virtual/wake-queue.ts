@@ -163,12 +163,18 @@ export class WakeQueue {
   /** Holds a slot during the work. */
   private run(puller: Puller, work: () => Promise<void>): void {
     puller.running += 1;
+    this.reportSlots(puller);
     void work()
       .catch((error: unknown) => this.parts.onDefect('handling a wake failed', error))
       .finally(() => {
         puller.running -= 1;
+        this.reportSlots(puller);
         this.parts.scheduler.after(0, puller.process, 'slot free', () => this.dispatch());
       });
+  }
+
+  private reportSlots({ options, running }: Puller): void {
+    options.onSlots?.(options.slots - running);
   }
 
   private wakeFor(
@@ -181,12 +187,6 @@ export class WakeQueue {
     return {
       ...wake.thread,
       redelivered,
-      working: () => {
-        if (isCurrent()) this.readyAfter(wake, ACK_WAIT_MS);
-      },
-      nak: (delayMs) => {
-        if (isCurrent()) this.readyAfter(wake, delayMs);
-      },
       ack: async () => {
         const execute = (): Promise<boolean> => {
           if (isCurrent()) this.wakes.delete(wake.key);

@@ -19,6 +19,8 @@ export interface Sizes {
   readonly crowded: boolean;
   /** Runs of one agent-runner. */
   readonly runnerSlots: number;
+  /** Threads of one user with a run under way; 0: no limit. */
+  readonly maxRunningPerUser: number;
   /** Tasks of one subagent-pool. */
   readonly poolSlots: number;
   /** Tasks of all pools. */

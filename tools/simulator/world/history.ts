@@ -5,6 +5,7 @@ import { CommittedCalls } from './committed-calls.js';
 import type { Executed } from '../virtual/network.js';
 import { OWNED } from '../virtual/sabotage.js';
 import type { SimProcess } from '../virtual/scheduler.js';
+import { RunningWatch } from './running-watch.js';
 import { SlotWatch } from './slot-watch.js';
 
 /** The records for the checker while a history ran, in the order in which the store executed it. */
@@ -14,6 +15,7 @@ export class History {
   readonly accepted = new Map<string, Accepted>();
   readonly slots: SlotWatch;
   readonly modelCalls = new CommittedCalls();
+  readonly running: RunningWatch;
   readonly ended = new Set<string>();
   /** Runs of which nothing has to remain. */
   readonly rolledBack = new Set<string>();
@@ -30,10 +32,11 @@ export class History {
 
   /** @param nowMs the monotonic clock */
   constructor(
-    limits: SlotLimits,
+    { tasks, maxRunningPerUser }: { readonly tasks: SlotLimits; readonly maxRunningPerUser: number },
     private readonly nowMs: () => number,
   ) {
-    this.slots = new SlotWatch(limits);
+    this.slots = new SlotWatch(tasks);
+    this.running = new RunningWatch(maxRunningPerUser);
   }
 
   /** From now on there is a runner. */
@@ -53,7 +56,7 @@ export class History {
     }
     this.recordTaskChange(done, reply);
     if (operation === 'runs.claim' && outcome === 'run')
-      this.recordClaimed(process, String(field(args[0], 'threadId')), args[1], rest);
+      this.recordClaimed(process, args[0] as ThreadKey, args[1], rest);
     if (OWNED.has(operation) && outcome === 'ok') this.recordWritten(operation, args as OwnedArgs);
   };
 
@@ -107,8 +110,9 @@ export class History {
   }
 
   /** A claim that is executed again under its id is the same claim, and has its epoch. */
-  private recordClaimed(process: SimProcess, threadId: string, claimId: unknown, reply: readonly unknown[]): void {
+  private recordClaimed(process: SimProcess, thread: ThreadKey, claimId: unknown, reply: readonly unknown[]): void {
     const [epoch, flat] = reply;
+    const { threadId } = thread;
     const before = this.epochs.get(threadId) ?? 0;
     if (Number(epoch) === before && claimId === this.claimIds.get(threadId)) return;
     this.claimIds.set(threadId, claimId);
@@ -116,7 +120,10 @@ export class History {
     const runId = record[record.indexOf('run_id') + 1] ?? '';
     const claims = this.firstClaims.get(threadId) ?? [];
     if (claims.includes(runId)) this.recordTakeover(process, runId);
-    else claims.push(runId);
+    else {
+      claims.push(runId);
+      if (process.role === 'runner') this.running.recordStarted(runId, thread);
+    }
     this.owners.set(runId, process);
     this.firstClaims.set(threadId, claims);
     if (Number(epoch) <= before) this.violations.push(`thread ${threadId}: epoch ${String(epoch)} after ${before}`);
@@ -140,6 +147,7 @@ export class History {
       if (this.ended.has(runId)) this.violations.push(`run ${runId} ended twice`);
       this.ended.add(runId);
       this.slots.recordEnded(lease);
+      this.running.recordEnded(runId);
     }
   }
 }
@@ -167,5 +175,3 @@ export const canonical = (value: unknown): string =>
       ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
       : inner,
   );
-
-const field = (value: unknown, name: string): unknown => (value as Readonly<Record<string, unknown>>)[name];

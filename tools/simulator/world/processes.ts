@@ -8,18 +8,21 @@ import {
   SandboxExec,
   SandboxRelease,
 } from '@caribou/contracts';
-import { type Logger, withAtMostOnce, systemClock } from '@caribou/core';
+import { type Logger, type ThreadKey, withAtMostOnce, systemClock } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
 import { noopTracing } from '@caribou/observability';
 import { RunExecutor, RunRegistry, Sweeper, TurnWorker } from '@caribou/runs';
+import { handoffsOf } from '../virtual/offers.js';
 import {
   HeadCache,
   redisExecutionJournal,
   redisSandboxRegistry,
   redisThreadStore,
   redisToolJournal,
+  redisTurnQueue,
 } from '@caribou/state';
 import { leadTools, taskTool } from '@caribou/tools';
+import { dispatchTurn } from '../../../apps/gateway/src/runs/turn-dispatch.js';
 import { Executor } from '../../../apps/sandbox-manager/src/executions/executor.js';
 import { FinishedExecutions } from '../../../apps/sandbox-manager/src/executions/finished-executions.js';
 import { ManagerLease } from '../../../apps/sandbox-manager/src/machine/manager-lease.js';
@@ -30,7 +33,7 @@ import { planModel } from '../virtual/model.js';
 import { withCallNames } from '../virtual/network.js';
 import type { SimProcess } from '../virtual/scheduler.js';
 import { newOwner, startProcessLease } from './process-leases.js';
-import { runStoreOf } from './run-stores.js';
+import { runLimitOf, runStoreOf } from './run-stores.js';
 import { effectTool, metrics, sandboxOf, storeOf, type SimEnvironment } from './environment.js';
 import { subagentsOf } from './task-processes.js';
 
@@ -47,6 +50,7 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
   const owner = newOwner();
   const heads = new HeadCache(HEAD_CACHE_BYTES, 0);
   const store = runStoreOf(world, { redis, process: owner, ofTasks: false, heads });
+  const maxRunningPerUser = runLimitOf(world);
   const { sandbox } = sandboxOf(world, process, redis);
   const subagents = world.hasTasks ? subagentsOf(world, process, redis) : undefined;
   const model = planModel(process, world);
@@ -86,13 +90,13 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
   const wakes = world.wakes.of(process);
   const worker = new TurnWorker({
     wakes,
-    store,
+    handoffs: handoffsOf(bus, process),
+    queue: withCallNames('turns', redisTurnQueue(redis, { maxRunningPerUser, weights: {} })),
     executor,
     registry,
     metrics,
     logger,
     slots: world.sizes.runnerSlots,
-    busyNakMs: 2_000,
     takeoverSlots: world.options.sabotage === 'takeover' ? 0 : 2,
   });
   const processLease = startProcessLease(world, owner, { redis, store, worker, logger });
@@ -182,7 +186,18 @@ export function gatewayPorts(world: SimEnvironment, process: SimProcess) {
       heads: new HeadCache(HEAD_CACHE_BYTES, 0),
     }),
   );
-  return { threads, wakes: world.wakes.of(process) };
+  const dispatch = (thread: ThreadKey): Promise<void> =>
+    dispatchTurn(
+      {
+        handoffs: handoffsOf(world.bus, process),
+        queue: withCallNames('turns', redisTurnQueue(redis)),
+        wakes: world.wakes.of(process),
+        metrics,
+        logger: world.loggerOf(process),
+      },
+      thread,
+    );
+  return { threads, dispatch };
 }
 
 /** A logger that adds the product's warnings to the trace. */

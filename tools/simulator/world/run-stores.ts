@@ -1,5 +1,12 @@
 import { omitUndefined } from '@caribou/contracts';
-import { type HeadCache, type RedisConnection, redisRunStore, redisUsageLedger, type RunStore, taskPart } from '@caribou/state';
+import {
+  type HeadCache,
+  type RedisConnection,
+  redisRunStore,
+  redisUsageLedger,
+  type RunStore,
+  taskPart,
+} from '@caribou/state';
 import { EVENTS_TTL_MS, LEASE_MS } from './clocks.js';
 import { withCallNames } from '../virtual/network.js';
 import { simulatedLedger } from './simulated-ledger.js';
@@ -16,13 +23,18 @@ interface StoreParts {
   readonly heads?: HeadCache;
 }
 
+/** How many threads of a user may run at once, as runners know it; 0: no limit. The fault `share`: they know of none. */
+export const runLimitOf = ({ options, sizes }: SimEnvironment): number =>
+  options.sabotage === 'share' ? 0 : sizes.maxRunningPerUser;
+
 /** The store of runs or of tasks, which enters their model calls into the ledger. */
-export function runStoreOf({ options }: SimEnvironment, { redis, process, ofTasks, heads }: StoreParts): RunStore {
-  const isApart = options.sabotage === 'usage';
+export function runStoreOf(world: SimEnvironment, { redis, process, ofTasks, heads }: StoreParts): RunStore {
+  const isApart = world.options.sabotage === 'usage';
   const ledger = simulatedLedger(redis);
   const settings = { leaseMs: LEASE_MS, eventsTtlMs: EVENTS_TTL_MS, process };
   const store = redisRunStore(ofTasks ? taskPart(redis) : redis, {
     ...settings,
+    maxRunningPerUser: ofTasks ? 0 : runLimitOf(world),
     ...omitUndefined({ ledger: isApart ? undefined : ledger, heads }),
   });
   return withCallNames('runs', isApart ? withCallsEnteredApart(store, redis, ledger) : store);

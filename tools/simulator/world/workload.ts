@@ -74,10 +74,10 @@ export class Workload {
   }
 
   private async admit(gateway: SimProcess, request: AdmitRequest): Promise<void> {
-    const { threads, wakes } = gatewayPorts(this.world, gateway);
-    const { cancelled } = await threads.admit(request);
+    const { threads, dispatch } = gatewayPorts(this.world, gateway);
+    const { cancelled, repeated, isUnderWay } = await threads.admit(request);
     for (const runId of cancelled) this.world.bus.publishCancel(gateway, runId);
-    await wakes.publish(request).catch(() => undefined);
+    if (!repeated && !isUnderWay) void dispatch(request);
   }
 
   private async cancel(gateway: SimProcess, run: AdmitRequest, action: CancelAction): Promise<void> {

@@ -32,6 +32,7 @@ function drawSizes(random: Random): Sizes {
   return {
     crowded,
     runnerSlots: crowded ? 1 : random.whole(1, 2),
+    maxRunningPerUser: random.pick([0, 1, 1, 2]),
     poolSlots: random.whole(1, 2),
     tasks: { maxRunning: random.whole(1, 3), maxRunningPerUser: random.whole(1, 2) },
   };
@@ -72,7 +73,7 @@ export class World {
     const { scheduler, faults } = this;
     this.hasTasks = this.random.chance(0.4);
     this.sizes = drawSizes(this.random);
-    this.history = new History(this.sizes.tasks, () => scheduler.nowMs);
+    this.history = new History(this.sizes, () => scheduler.nowMs);
     const { sabotage } = options;
     const onExecuted = this.history.executed;
     this.network = new Network({ scheduler, faults, redis, sabotage, kill: this.kill, onExecuted });

@@ -1,5 +1,4 @@
 import { RunCreate } from '@caribou/contracts';
-import { silentLogger } from '@caribou/core';
 import { noopTracing } from '@caribou/observability';
 import type { GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
@@ -35,8 +34,8 @@ const service = (): RunsService =>
     stalled(),
     {} as GatewayBus,
     settings,
-    silentLogger,
     noopTracing,
+    () => Promise.resolve(),
     new RunAgents(stalled(), settings),
     new RunInputs(stalled()),
   );

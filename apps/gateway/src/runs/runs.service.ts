@@ -14,7 +14,7 @@ import {
   UnavailableError,
   omitUndefined,
 } from '@caribou/contracts';
-import type { Logger, ThreadKey } from '@caribou/core';
+import type { ThreadKey } from '@caribou/core';
 import type { AdmitRequest, AdmitResult, EndedRun, ThreadStore } from '@caribou/state';
 import type { Tracing } from '@caribou/observability';
 import { parse } from '../http/parse-input.js';
@@ -51,15 +51,15 @@ export class RunsService {
     @Dependency('threadStore') private readonly store: ThreadStore,
     @Dependency('bus') private readonly bus: GatewayBus,
     @Dependency('settings') private readonly settings: GatewaySettings,
-    @Dependency('logger') private readonly logger: Logger,
     @Dependency('tracing') private readonly tracing: Tracing,
+    @Dependency('dispatchTurn') private readonly dispatchTurn: (thread: ThreadKey) => Promise<void>,
     private readonly agents: RunAgents,
     private readonly inputs: RunInputs,
   ) {}
 
   /**
-   * Admits a run on a thread. A stored run is executed even when NATS is unreachable: the notification of the runners
-   * is not awaited.
+   * Admits a run on a thread. A stored run is executed even when NATS is unreachable: its dispatch to a runner is
+   * not awaited.
    *
    * @throws {NotFoundError} when the agent does not exist
    * @throws {ConflictError} when the thread is busy and the strategy is `reject`
@@ -144,19 +144,19 @@ export class RunsService {
 
   /**
    * Stores the run in a span of the caller's trace, which the run continues. Then publishes the ends and cancels of the
-   * runs that it replaces, and notifies the runners.
+   * runs that it replaces, and hands the thread to a runner unless one works on it.
    */
   private async admit(request: AdmitRequest, { idempotency, headers, deadline }: Admission): Promise<RunRecord> {
     const span = this.tracing.start('run.admit', { kind: 'server', parent: headers.traceparent });
     try {
       const { traceparent } = span;
       const traced = { ...request, traceparent, ...omitUndefined({ idempotency, apiKey: headers.apiKey }) };
-      const { run, repeated, cancelled, ended, ...admitted } = await storeRun(this.store, traced, deadline);
+      const { run, repeated, cancelled, ended, isUnderWay, ...admitted } = await storeRun(this.store, traced, deadline);
       const { run_id, thread_id } = run;
       this.publishEnds(ended);
       const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
       for (const runId of cancelled) this.bus.publishCancel(runId, action);
-      if (!repeated) void this.wake({ userId: request.userId, threadId: thread_id });
+      if (!repeated && !isUnderWay) void this.dispatchTurn({ userId: request.userId, threadId: thread_id });
       headers.onAdmitted(admitted);
       span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
       return run;
@@ -169,20 +169,6 @@ export class RunsService {
   private publishEnds(ended: readonly EndedRun[]): void {
     for (const { runId, appended } of ended) {
       this.bus.publishEvents(runId, appended, appended.at(-1)?.seq ?? 0);
-    }
-  }
-
-  /**
-   * Notifies the runners. Never rejects: a lost notification is repeated by the sweeper, which finds the pending
-   * thread.
-   */
-  private async wake(key: ThreadKey): Promise<void> {
-    try {
-      await this.bus.wakes('turns').publish(key);
-    } catch (error) {
-      const fields = { event: 'wake.publish', outcome: 'error', threadId: key.threadId, error };
-      if (error instanceof UnavailableError) this.logger.warn(fields, 'the wake was not confirmed');
-      else this.logger.error(fields, 'the wake could not be published');
     }
   }
 }
@@ -208,7 +194,7 @@ async function storeRun(
     if (!(error instanceof UnavailableError) || error.details['noEffect'] === true) throw error;
     try {
       const run = await deadline.within(() => store.getRun(request, request.runId));
-      return { run, repeated: false, cancelled: [], ended: [], stateBytes: 0, runs: null };
+      return { run, repeated: false, cancelled: [], ended: [], isUnderWay: false, stateBytes: 0, runs: null };
     } catch {
       throw mayBeStored(request, error);
     }

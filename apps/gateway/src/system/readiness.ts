@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { SandboxProbe, UnavailableError } from '@caribou/contracts';
-import type { ThreadStore } from '@caribou/state';
+import type { ProcessRegistry, ThreadStore } from '@caribou/state';
 import type { SharedVolume } from '@caribou/files';
 import { type HealthCheck, type Readiness, readinessOf } from '@caribou/service';
 import { Dependency, type GatewayBus } from '../dependency.js';
@@ -14,6 +14,7 @@ export class ReadinessCheck {
   constructor(
     @Dependency('threadStore') store: Pick<ThreadStore, 'ping' | 'checkDurable'>,
     @Dependency('bus') bus: Pick<GatewayBus, 'checkStreams' | 'wakes' | 'call'>,
+    @Dependency('runnerProcesses') runners: Pick<ProcessRegistry, 'countLiving'>,
     @Dependency('volume') volume: Pick<SharedVolume, 'ensureIfPresent'>,
     @Dependency('settings') { problems }: Pick<GatewaySettings, 'problems'>,
   ) {
@@ -25,7 +26,7 @@ export class ReadinessCheck {
       // Optional, because without notifications runners find runs in Redis, which takes seconds.
       { name: 'dispatch', check: () => bus.wakes('turns').checkPublishing(), optional: true },
       { name: 'model', check: () => checkModel(problems) },
-      { name: 'agent-runner', check: () => checkRunner(bus) },
+      { name: 'agent-runner', check: () => checkRunner(bus, runners) },
       { name: 'sandbox', check: () => bus.call({ contract: SandboxProbe }, {}) },
     ];
   }
@@ -39,6 +40,11 @@ export class ReadinessCheck {
 const checkModel = (problems: readonly string[]): Promise<void> =>
   problems.length === 0 ? Promise.resolve() : Promise.reject(new UnavailableError(problems.join('; ')));
 
-async function checkRunner(bus: Pick<GatewayBus, 'wakes'>): Promise<void> {
-  if (!(await bus.wakes('turns').hasRunners())) throw new UnavailableError('no agent-runner takes work');
+/** A runner requests wakes while it has a free slot; one of an earlier version has no lease of its process. */
+async function checkRunner(
+  bus: Pick<GatewayBus, 'wakes'>,
+  runners: Pick<ProcessRegistry, 'countLiving'>,
+): Promise<void> {
+  if ((await bus.wakes('turns').hasRunners()) || (await runners.countLiving()) > 0) return;
+  throw new UnavailableError('no agent-runner takes work');
 }

@@ -30,8 +30,7 @@ export interface BusOptions extends NatsSecurity {
    */
   readonly streams: readonly StreamRole[];
   /**
-   * Milliseconds after which a wake that is neither acknowledged nor extended by `working()` is delivered again.
-   * Default 10 s.
+   * Milliseconds after which a wake that is not acknowledged is delivered again. Default 10 s.
    */
   readonly ackWaitMs?: number;
   /** Maximum number of unacknowledged wakes, over all runners of the system. Default 20,000. */
@@ -47,30 +46,25 @@ export type Unsubscribe = () => void;
 
 /** One delivery of a thread's wake. The right to run comes from the store's claim, never from this delivery. */
 export interface Wake extends ThreadKey {
-  /** Whether it was delivered before: its first runner died, was too late, or returned it. */
+  /** Whether it was delivered before: its first receiver died, or was too late. */
   readonly redelivered: boolean;
-  /**
-   * Extends the ack deadline by `ackWaitMs`. Call it only after a successful renewal of the lease, as it also has an
-   * effect for a stale delivery.
-   */
-  working(): void;
   /**
    * Acknowledges the wake. Returns true when the server confirmed; false when it did not in time: the wake is then
    * delivered again and finds nothing to run.
    */
   ack(): Promise<boolean>;
-  /** Returns the wake to the server, which delivers it again after `delayMs` to any runner. */
-  nak(delayMs: number): void;
 }
 
 export interface PullOptions {
   /** Maximum number of concurrent handlers; one wake is requested at a time, and only while a slot is free. */
   readonly slots: number;
   /**
-   * Handles a wake and settles it; the slot is in use until the promise settles. A rejection is logged and nothing is
+   * Handles a wake and acknowledges it; the slot is in use until the promise settles. A rejection is logged and nothing is
    * sent.
    */
   handle(wake: Wake): Promise<void>;
+  /** Called when the number of free slots has changed. */
+  onSlots?(free: number): void;
 }
 
 export interface WakePull {
@@ -85,6 +79,28 @@ export interface WakePull {
   stop(): void;
   /** Resolves when no handler is running. */
   idle(): Promise<void>;
+}
+
+/**
+ * What became of an offer: a runner has claimed the thread (`taken`) or could not (`refused`), no runner has a free slot, or
+ * NATS is away (`nobody`), or no answer came in time (`late`), which says nothing about the claim.
+ */
+export type HandoffOutcome = 'taken' | 'refused' | 'nobody' | 'late';
+
+/** The offers that a process takes. */
+export interface OfferIntake {
+  /**
+   * Whether the process takes offers from now on. Those that the server sent before it knew of an end are still handled.
+   */
+  open(isOpen: boolean): void;
+}
+
+/** Gives a run that was just admitted to a runner without a wake. An offer may be lost, late or doubled: the claim decides. */
+export interface Handoffs {
+  /** Offers the thread to one runner with a free slot. Only where it was `taken`, the caller publishes no wake. */
+  offerTurn(thread: ThreadKey): Promise<HandoffOutcome>;
+  /** Takes offers once opened. @param handle whether the thread was claimed; never rejects */
+  takeOffers(handle: (thread: ThreadKey) => Promise<boolean>): OfferIntake;
 }
 
 export type PublishedWake = 'stored' | 'waiting';
@@ -222,7 +238,7 @@ export interface RpcClient {
   ): Promise<z.output<Reply>>;
 }
 
-export interface Bus extends RpcClient, RunEvents, Cancels, CommandOutputs, ConfigChanges, DeadLetters {
+export interface Bus extends RpcClient, Handoffs, RunEvents, Cancels, CommandOutputs, ConfigChanges, DeadLetters {
   readonly connected: boolean;
   /**
    * The connection to the bus. A process that publishes or pulls for a role names its stream in `BusOptions.streams`.

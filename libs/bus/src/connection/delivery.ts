@@ -2,8 +2,7 @@ import { type Msg, nanos } from 'nats';
 import type { NatsLink } from './nats-link.js';
 
 /**
- * A message of a JetStream consumer and the possible answers to it. After the first answer other than `working`,
- * further ones are not sent.
+ * A message of a JetStream consumer and the possible answers to it. After the first answer, further ones are not sent.
  */
 export interface Delivery {
   readonly subject: string;
@@ -13,8 +12,6 @@ export interface Delivery {
   ack(timeoutMs: number): Promise<boolean>;
   /** Returns it to the server, which delivers it again after `delayMs`. */
   nak(delayMs: number): void;
-  /** Extends the ack deadline by another ack wait. */
-  working(): void;
   /** Ends its delivery: it is not delivered again. */
   term(): void;
 }
@@ -25,9 +22,9 @@ const EMPTY_REPLY = '';
 export function deliveryOf(message: Msg, link: NatsLink): Delivery {
   const { subject, data, reply = EMPTY_REPLY } = message;
   let settled = false;
-  const say = (answer: string, isLast: boolean): void => {
+  const say = (answer: string): void => {
     if (settled || !link.connected) return;
-    settled = isLast;
+    settled = true;
     link.connection.publish(reply, answer);
   };
   return {
@@ -40,9 +37,8 @@ export function deliveryOf(message: Msg, link: NatsLink): Delivery {
       await link.connection.request(reply, '+ACK', { timeout: timeoutMs });
       return true;
     },
-    nak: (delayMs) => say(`-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`, true),
-    working: () => say('+WPI', false),
-    term: () => say('+TERM', true),
+    nak: (delayMs) => say(`-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`),
+    term: () => say('+TERM'),
   };
 }
 

@@ -1,4 +1,4 @@
-import { UnavailableError } from '@caribou/contracts';
+import { omitUndefined, UnavailableError } from '@caribou/contracts';
 import { WriteCoalescer } from '@caribou/core';
 import { connect, createInbox, deferred, type Msg, type NatsConnection, type Subscription } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +14,7 @@ const WRITES_PER_SECOND = 1_000;
 interface Registered {
   readonly subject: string;
   readonly onMessage: (message: Msg) => void;
+  readonly queue: string | undefined;
   live: Subscription | undefined;
 }
 
@@ -105,14 +106,21 @@ export class NatsLink {
     }
   }
 
-  /** Subscribes to a subject, on this connection and all later ones. */
-  subscribe(subject: string, onMessage: (message: Msg) => void): Unsubscribe {
-    const entry: Registered = { subject, onMessage, live: undefined };
+  /**
+   * Subscribes to a subject, on this connection and all later ones. A member of a queue group also receives what the server
+   * sends it before it knows of the end, as no other member does.
+   */
+  subscribe(
+    subject: string,
+    onMessage: (message: Msg) => void,
+    { queue }: { readonly queue?: string } = {},
+  ): Unsubscribe {
+    const entry: Registered = { subject, onMessage, queue, live: undefined };
     this.registered.add(entry);
     if (this.current !== undefined && !this.current.isClosed()) this.attach(entry, this.current);
     return () => {
       this.registered.delete(entry);
-      if (this.current?.isClosed() === false) entry.live?.unsubscribe();
+      if (this.current?.isClosed() === false) this.detach(entry);
     };
   }
 
@@ -213,11 +221,20 @@ export class NatsLink {
 
   private attach(entry: Registered, connection: NatsConnection): void {
     entry.live = connection.subscribe(entry.subject, {
+      ...omitUndefined({ queue: entry.queue }),
       callback: (error, message) => {
         if (error === null) entry.onMessage(message);
         else this.options.logger.error({ error, subject: entry.subject }, 'nats: subscription refused');
       },
     });
+  }
+
+  private detach({ live, queue, subject }: Registered): void {
+    if (queue === undefined) live?.unsubscribe();
+    else
+      live?.drain().catch((error: unknown) => {
+        this.options.logger.debug({ error, subject }, 'nats: a subscription ended with its connection');
+      });
   }
 
   private async pause(ms: number): Promise<void> {

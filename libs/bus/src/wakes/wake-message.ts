@@ -37,6 +37,12 @@ export function decodeWake(subject: string, data: Uint8Array): DecodedWake {
   return { kind: 'wake', thread: keyOf(parsed.data), newer: false };
 }
 
+/** Parses the thread that a wake or an offer names, whatever its version; undefined when it names none. */
+export function decodeThread(data: Uint8Array): ThreadKey | undefined {
+  const named = Thread.safeParse(jsonOrUndefined(data));
+  return named.success ? keyOf(named.data) : undefined;
+}
+
 const keyOf = ({ user_id: userId, thread_id: threadId }: z.output<typeof Thread>): ThreadKey => ({ userId, threadId });
 
 function jsonOrUndefined(data: Uint8Array): unknown {

@@ -99,10 +99,16 @@ export class WakePuller implements WakePull {
 
   private hold(work: Promise<void>): void {
     this.running.add(work);
+    this.reportSlots();
     void work.finally(() => {
       this.running.delete(work);
+      this.reportSlots();
       this.ask();
     });
+  }
+
+  private reportSlots(): void {
+    this.options.onSlots?.(this.options.slots - this.running.size);
   }
 
   private ask(): void {
@@ -170,9 +176,7 @@ export class WakePuller implements WakePull {
     const wake: Wake = {
       ...thread,
       redelivered: message.redelivered,
-      working: () => message.working(),
       ack: () => this.tryAck(message),
-      nak: (delayMs) => message.nak(delayMs),
     };
     try {
       await this.options.handle(wake);

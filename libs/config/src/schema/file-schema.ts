@@ -1,4 +1,4 @@
-import { CommandRule, CommandVerdict, SandboxDriverKind } from '@caribou/contracts';
+import { CommandRule, CommandVerdict, SandboxDriverKind, UserId } from '@caribou/contracts';
 import { z } from 'zod';
 import { AgentsApiFile } from './agents-schema.js';
 import { AuthFile } from './auth-schema.js';
@@ -30,8 +30,10 @@ export const ClocksFile = z
       'Lease of an agent-runner, subagent-pool or memory-worker itself: after it, others take over what it worked on',
     ),
     process_renew_ms: ms(500).describe('How often a process renews its lease; at most a quarter of process_lease_ms'),
-    ack_wait_ms: ms(10_000).describe('How long NATS waits for a sign of life before it delivers a wake again'),
-    busy_nak_ms: ms(500).describe('Delay before a wake for a busy thread is delivered again'),
+    ack_wait_ms: ms(10_000).describe(
+      'How long NATS waits for the acknowledgement of a wake before it delivers it again',
+    ),
+    busy_nak_ms: ms(500).describe('How long a subagent-pool waits when its next task still belongs to another pool'),
     sweep_ms: ms(5_000).describe('How often each service checks for work without an owner'),
     manager_lease_ms: ms(10_000).describe("A sandbox-manager's own lease"),
     manager_renew_ms: ms(3_000).describe(
@@ -61,6 +63,16 @@ export const RunnerFile = z
       .max(1_000)
       .optional()
       .describe('Runs beyond slots that an agent-runner takes over from one that died; unset: as many as slots'),
+    max_running_per_user: integer(0, 0, 100_000).describe(
+      'Runs of one user at once, over all agent-runners; further ones wait. 0: no limit',
+    ),
+    user_weights: z
+      .record(UserId, z.int().min(1).max(100))
+      .refine((weights) => Object.keys(weights).length <= 1_000, 'at most 1000 users')
+      .default({})
+      .describe(
+        'How many free slots a user gets for one that others get, while both wait, such as alice: 4; users that are not named have 1',
+      ),
     max_attempts: integer(5, 1, 100).describe('Attempts without a commit between them before a run ends as error'),
     max_turns: integer(100, 1, 1_000).describe('Model turns of a run whose request sets no recursion_limit'),
     max_turns_cap: integer(1_000, 1, 10_000).describe('Highest recursion_limit a request may ask for'),

@@ -8,6 +8,8 @@ import {
   deadLetterSubject,
   runEventsSubject,
   streams,
+  TURN_OFFERS,
+  TURN_TAKERS,
   type WakeRole,
   wakeSubject,
 } from './subjects.js';
@@ -84,6 +86,7 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
   gateway: {
     publish: [
       wakesOf('turns'),
+      TURN_OFFERS,
       CANCEL_ALL,
       configSubject(ANY),
       // Final events of queued runs.
@@ -106,7 +109,10 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
       ...(['turns', 'subagents', 'memory', 'deadLetters'] as const).flatMap(provision),
     ],
     // The run events include those of tasks.
-    subscribe: [runEventsSubject(ANY), CANCEL_ALL, COMMAND_OUTPUTS, configSubject(ANY)],
+    subscribe: [
+      ...[runEventsSubject(ANY), CANCEL_ALL, COMMAND_OUTPUTS, configSubject(ANY)],
+      `${TURN_OFFERS} ${TURN_TAKERS}`,
+    ],
   },
   'subagent-pool': {
     publish: [
@@ -139,7 +145,7 @@ export function busAccess(service: ServiceName): BusAccess {
   return {
     publish,
     subscribe: [...subscribe, `${inboxPrefix(service)}.>`],
-    replies: service === 'sandbox-manager',
+    replies: service === 'sandbox-manager' || service === 'agent-runner',
     makesStreams: service === 'agent-runner',
     inboxPrefix: inboxPrefix(service),
   };

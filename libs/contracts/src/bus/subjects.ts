@@ -14,6 +14,11 @@ export type WakeRole = Extract<keyof typeof streams, 'turns' | 'subagents' | 'me
 export const wakeSubject = (role: WakeRole, userId: string, threadId: string): string =>
   `${role}.${userId}.${threadId}`;
 
+/** A run that was just admitted is offered on it to one runner with a free slot. */
+export const TURN_OFFERS = 'offers.turns';
+/** Queue group in which runners with a free slot share the offers. */
+export const TURN_TAKERS = 'agent-runner';
+
 /** What could not be processed: a run, a memory extraction, or a message on the bus. */
 export type DeadLetterKind = 'run' | 'memory' | 'malformed';
 

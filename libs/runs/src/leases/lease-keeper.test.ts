@@ -19,14 +19,15 @@ function keeperWith(
   const clock = new FakeClock();
   let renewed = 0;
   const keeper = new LeaseKeeper({
-    renew,
+    renew: async () => {
+      const result = await renew();
+      renewed += 1;
+      return result;
+    },
     takenMs,
     clocks: keeperClocks,
     clock,
     logger: silentLogger,
-    onRenewed: () => {
-      renewed += 1;
-    },
   });
   return { keeper, clock, renewedCount: () => renewed };
 }

@@ -19,8 +19,6 @@ export interface LeaseKeeperOptions {
   readonly clocks: LeaseClocks;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called after each successful renewal, and only then: prolongs the wake's ack deadline. */
-  readonly onRenewed?: () => void;
 }
 
 /**
@@ -97,7 +95,7 @@ export class LeaseKeeper {
   }
 
   private async renew(): Promise<void> {
-    const { clock, renew, logger, onRenewed } = this.options;
+    const { clock, renew, logger } = this.options;
     if (this.stopped) return;
     const sentMs = clock.monotonicMs();
     if (sentMs >= this.deadlineMs) {
@@ -108,7 +106,6 @@ export class LeaseKeeper {
       const { cancel } = await renew();
       if (this.stopped) return;
       this.deadlineMs = this.deadlineFrom(sentMs);
-      onRenewed?.();
       if (cancel !== null) this.cancel(cancel);
     } catch (error) {
       if (error instanceof FencedError) this.lose('lease is foreign or absent');

@@ -4,7 +4,7 @@ import type { ProcessOwner, ProcessRegistry, ProcessRenewal } from '@caribou/sta
 
 export interface ProcessLeaseOptions {
   readonly owner: ProcessOwner;
-  readonly registry: ProcessRegistry;
+  readonly registry: Pick<ProcessRegistry, 'renew' | 'release'>;
   readonly renewMs: number;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -143,7 +143,7 @@ export class RunFixture {
   async takeOver(thread: ThreadKey, agent: AgentLoop, options: ExecutorOptions = {}): Promise<Handling> {
     const executor = this.executorOn(this.runStore(), agent, options);
     for (;;) {
-      const handling = await executor.handle(thread, () => undefined);
+      const handling = await executor.handle(thread);
       if (handling.kind !== 'busy') return handling;
       // A write of the dead owner that was still on its way may have taken the lease again.
       await this.expireLease(thread);

@@ -74,7 +74,10 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
       const { inFlight, stored } = redis.keys.thread({ userId, threadId: userId });
       const { agents, souls } = redis.keys.agents(userId);
       const own = [agents, souls, redis.keys.profile(userId), redis.keys.skills(userId), redis.keys.threads(userId)];
-      await redis.run(scripts.finishUser, [accounts, ...accountKeys(userId), ...own, inFlight, stored], [userId]);
+      const { waiting, running } = redis.keys.turnsOf(userId);
+      const keys = [accounts, ...accountKeys(userId), ...own, inFlight, stored, waiting, running];
+      await redis.run(scripts.finishUser, keys, [userId]);
+      await redis.use((client) => client.zrem(redis.keys.turns.ready, userId));
     },
   };
 }

@@ -17,6 +17,8 @@ export interface ProcessOwner {
  */
 export interface ProcessRegistry {
   renew(owner: ProcessOwner): Promise<ProcessRenewal>;
+  /** Number of processes with a lease, for a caller that is none of them. */
+  countLiving(): Promise<number>;
   /** Removes the lease of a process that owns nothing any more. Idempotent. */
   release(processId: string): Promise<void>;
 }

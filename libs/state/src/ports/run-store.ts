@@ -49,6 +49,8 @@ export type ClaimResult =
   | { readonly kind: 'idle' }
   /** The thread has another live owner. */
   | { readonly kind: 'busy' }
+  /** The user has as many running threads as he may have. */
+  | { readonly kind: 'capped' }
   /** This version cannot read the stored run, which the claimer must end. */
   | { readonly kind: 'unreadable'; readonly lease: RunLease; readonly reason: Error; readonly record: RawRecord }
   | {
@@ -163,7 +165,7 @@ export interface FinishResult {
   readonly stateBytes: number;
   /** Bytes of the run's event log; null when the same owner finished the run before. */
   readonly logBytes: number | null;
-  /** Whether the thread has further runs: the caller then publishes a notification (wake). */
+  /** Whether a thread waits for the slot: this one has further runs, or its user was passed over at his limit. */
   readonly more: boolean;
   /** What the last commit's usage did to the budgets of the day. */
   readonly budget: BudgetState;
@@ -240,6 +242,8 @@ export interface AdmitResult {
   readonly cancelled: readonly string[];
   /** Queued runs that this admission ended. */
   readonly ended: readonly EndedRun[];
+  /** Whether a run of the thread is under way: whoever ends it starts the next one. */
+  readonly isUnderWay: boolean;
   /** Size in bytes of the state that the run starts with; 0 for a repeated request. */
   readonly stateBytes: number;
   /** The runs of the user that wait or run, with this one; null when that is unknown. */

@@ -18,6 +18,10 @@ export function redisProcessRegistry(redis: RedisConnection, role: ProcessRole):
       const [living, ...dead] = reply as [number, ...string[]];
       return { living, dead };
     },
+    countLiving: async () => {
+      const [seconds] = await redis.use((client) => client.time());
+      return redis.use((client) => client.zcount(ends, `(${seconds}000`, '+inf'));
+    },
     release: async (processId) => {
       await redis.use((client) => Promise.all([client.zrem(ends, processId), client.hdel(since, processId)]));
     },

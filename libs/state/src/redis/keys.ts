@@ -9,6 +9,8 @@ import type {
   ModelKeys,
   ProcessKeys,
   ThreadKeys,
+  TurnKeys,
+  UserTurnKeys,
 } from './script-keys.js';
 
 export interface StoreKeys {
@@ -47,6 +49,9 @@ export interface StoreKeys {
   /** The leases of the processes that execute runs, or that read threads for memory. */
   processes(role: 'runs' | 'memory'): ProcessKeys;
   readonly pending: string;
+  /** The queue of threads that wait for a slot of a runner, and the beginnings of the keys that its scripts name. */
+  readonly turns: TurnKeys;
+  turnsOf(userId: string): UserTurnKeys;
   /**
    * Hash: deleted threads (`<user>/<thread>`) and users whose files are not moved aside yet, with a token of the deletion.
    * Absent in parts of the store whose threads have no files.
@@ -126,6 +131,13 @@ function accountKeys(prefix: string, userId: string): AccountKeys {
   return { record, sessions: `${record}:sessions` };
 }
 
+const turnKeys = (prefix: string): TurnKeys => ({
+  ready: `${prefix}turns:ready`,
+  capped: `${prefix}turns:capped`,
+  users: `${prefix}user:`,
+  threads: `${prefix}thread:`,
+});
+
 export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFiles?: boolean } = {}): StoreKeys {
   const pending = `${prefix}pending`;
   const user = (userId: string): string => `${prefix}user:${strict(userId)}`;
@@ -136,6 +148,8 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
   });
   return {
     pending,
+    turns: turnKeys(prefix),
+    turnsOf: (userId) => ({ waiting: `${user(userId)}:waiting`, running: `${user(userId)}:running` }),
     erasing: hasFiles ? `${prefix}erasing` : undefined,
     erased: `${prefix}erased`,
     deadLetters: `${prefix}dead-letters`,

@@ -39,6 +39,25 @@ export interface ThreadKeys {
   readonly stored: string;
 }
 
+/** The queue of turns; `includes/turn-queue.lua` names them again. */
+export interface TurnKeys {
+  /** Sorted set: users with waiting threads, by their position in the order. */
+  readonly ready: string;
+  /** Sorted set: users with all the slots that they may have, by the time of the next look at them. */
+  readonly capped: string;
+  /** Prefixes of the keys of users and of threads. */
+  readonly users: string;
+  readonly threads: string;
+}
+
+/** The queue of one user. */
+export interface UserTurnKeys {
+  /** Sorted set: threads by the time since when they wait for a slot. */
+  readonly waiting: string;
+  /** Sorted set: running threads, by the time until which they count. */
+  readonly running: string;
+}
+
 /** The keys of one model in the order in which every script on it takes them. */
 export interface ModelKeys {
   /** Hash: the circuit. */

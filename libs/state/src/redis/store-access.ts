@@ -23,11 +23,13 @@ function patternsOf(keys: StoreKeys) {
   const { agents, souls } = keys.agents(ANY);
   const memory = keys.memoryUser(ANY);
   const account = keys.account(ANY);
+  const { ready, capped } = keys.turns;
   return {
     ownership: [lease, owner],
     binding: [sandbox],
     executions: [executions, `${keys.executionPrefix(anyThread)}*`],
     threads: [`${record}*`, keys.pending, keys.threads(ANY), inFlight, stored],
+    turns: [ready, capped, ...Object.values<string>({ ...keys.turnsOf(ANY) })],
     threadRecords: [record],
     runs: [`${keys.runPrefix(ANY)}*`],
     events: [`${keys.eventsPrefix(ANY)}*`],
@@ -60,9 +62,10 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
   switch (service) {
     case 'gateway':
       return {
-        reads: [],
+        reads: own.processes,
         writes: [
-          ...[own.threads, own.runs, own.events, own.executions, own.idempotency, own.conversions].flat(),
+          ...[own.threads, own.turns, own.runs, own.events, own.executions, own.idempotency].flat(),
+          ...own.conversions,
           ...[own.skills, own.agents, own.models, own.memories, own.memoryJobs].flat(),
           ...[own.documents, own.locks, own.accounts, own.volume, own.erasing, own.erased, [tasks]].flat(),
           ...own.requestBuckets,
@@ -74,7 +77,8 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
         reads: [own.conversions, own.skills, own.documents, own.managers].flat(),
         writes: [
           // The end of a run sets the deadline of its idempotency key.
-          ...[own.threads, own.runs, own.events, own.executions, own.idempotency, own.agents, own.models].flat(),
+          ...[own.threads, own.turns, own.runs, own.events, own.executions, own.idempotency].flat(),
+          ...[own.agents, own.models].flat(),
           ...[own.memories, own.memoryJobs, own.tokens, own.deadLetters, own.erasing, [tasks]].flat(),
           ...own.processes,
           ...own.usage,

@@ -33,6 +33,8 @@ export interface StoreOptions {
   readonly maxInFlightRuns?: number;
   /** Bytes of the inputs and metadata of one user's runs, as long as they are stored; default 1 GiB, 0: no limit. */
   readonly maxStoredBytes?: number;
+  /** Threads of one user with a run under way, default 0: no limit. */
+  readonly maxRunningPerUser?: number;
   /** Threads of all users that may have something to run, default 0: no limit. */
   readonly maxPending?: number;
   /** Threads of one user, without those of stateless runs, default 0: no limit. */
@@ -65,6 +67,7 @@ export const storeSettings = (options: StoreOptions): StoreSettings => ({
   maxQueuedRuns: 100,
   maxInFlightRuns: 1000,
   maxStoredBytes: 1024 ** 3,
+  maxRunningPerUser: 0,
   maxPending: 0,
   maxThreads: 0,
   maxStateBytes: 0,

@@ -29,6 +29,8 @@ import { tooManyThreads } from '../threads/thread-records.js';
 
 const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
 
+const NOTHING_DONE = { cancelled: [], ended: [], isUnderWay: false, stateBytes: 0, runs: null };
+
 const otherBody = (): InvalidRequestError =>
   new InvalidRequestError('this Idempotency-Key was used with another request body');
 
@@ -157,16 +159,16 @@ export function admissions(
       moreKeys: idempotency === undefined ? [] : [idempotencyKey(request.userId, idempotency.key)],
     });
     const [outcome, run] = reply;
-    if (outcome === 'repeated')
-      return { run: runOf(run, reply[2]), repeated: true, cancelled: [], ended: [], stateBytes: 0, runs: null };
+    if (outcome === 'repeated') return { run: runOf(run, reply[2]), repeated: true, ...NOTHING_DONE };
     if (outcome === 'budget') throw budgetSpent(reply, settings);
     if (outcome !== 'ok') throw refusal(reply, request, settings);
-    const [cancelled, ended, stateBytes, inFlight] = reply.slice(2);
+    const [cancelled, ended, stateBytes, inFlight, isUnderWay] = reply.slice(2);
     return {
       run: { ...summaryOf(run), kwargs: request.kwargs, kwargs_expired: false },
       repeated: false,
       cancelled: cancelled as string[],
       ended: toEndedRuns(ended),
+      isUnderWay: isUnderWay === 1,
       stateBytes: Number(stateBytes),
       runs: { quota: 'runs', limit: settings.maxInFlightRuns, used: Number(inFlight) },
     };

@@ -8,7 +8,8 @@
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
               events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata, kwargs, metadata of a new thread
   Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
-          bytes of the state that the run will find, how many runs of the user are in flight now}
+          bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
+          thread is under way}
          {'repeated', run record, kwargs or nil when the record holds them}
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
          {'budget', 'user' or 'key', its cost, its limit, time in ms}, {'large', bytes of the state}, {'stored', bytes}, {'erasing'}: is_being_erased,
@@ -135,4 +136,4 @@ redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
 if idempotency_key then redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run })) end
-return { 'ok', fields, cancelled, ended, to_come, others + 1 }
+return { 'ok', fields, cancelled, ended, to_come, others + 1, current and 1 or 0 }

@@ -10,6 +10,7 @@ import { loadScript } from '../redis/scripts.js';
 import { headOf, parseLoadReply } from '../checkpoints/stored-checkpoint.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callThread } from '../redis/thread-call.js';
+import { turnParams } from '../turns/turn-params.js';
 
 const script = loadScript('runs/claim');
 
@@ -30,9 +31,11 @@ export async function claimThread(
     before_first: BEFORE_FIRST_CHECKPOINT,
     known: known?.checkpointId ?? undefined,
     ...processParams(redis, 'runs', settings.process),
+    ...turnParams(redis, settings),
   };
   const reply = await callThread(redis, thread, script, { params, beginsTurn: true });
-  if (reply[0] !== 'run') return { kind: reply[0] === 'busy' ? 'busy' : 'idle' };
+  if (reply[0] === 'busy' || reply[0] === 'capped') return { kind: reply[0] };
+  if (reply[0] !== 'run') return { kind: 'idle' };
   const [, epoch, flat, head, tries, ranMs, kwargs] = reply;
   const runId = hashOf(flat).get('run_id') ?? '';
   const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };

@@ -1,9 +1,11 @@
 #!lua
 --[[ Claims a thread for an owner: its current run, else the head of its inbox. A queued run never carries a cancel flag
   (cancel.lua and admit.lua end it at once), so the head is to be run.
-  KEYS, ARGV  thread.lua; parameters owner, lease_ms, before_first (feed.lua), known (load.lua), those of processes.lua
+  KEYS, ARGV  thread.lua; parameters owner, lease_ms, before_first (feed.lua), known (load.lua), those of processes.lua; with a
+              limit of running threads `turns` (turn-queue.lua)
   A claim may be repeated by its owner when its outcome is unknown: it counts once.
-  Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key}
+  Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key};
+         {'capped'}: the user has as many running threads as he may have
          {'run', epoch, run record, head as load.lua returns it, attempts since the last commit, ms since the first claim,
           kwargs or nil when the record holds them} ]]
 -- @include ../includes/thread.lua
@@ -12,7 +14,10 @@
 -- @include ../includes/load.lua
 -- @include ../includes/feed.lua
 -- @include ../includes/events.lua
-local damage = damaged_thread()
+local turns = p.turns
+-- @include ../includes/turn-queue.lua
+local user = user_of(pending_member)
+local damage = damaged_thread() or (turns and not p.checked and damaged_turns(user))
 if damage then return { 'damaged', damage } end
 local left_ms, last_owner = redis.call('PTTL', lease_key), redis.call('GET', owner_key)
 local is_repeated = last_owner and last_owner:match('^[^:]*') == p.owner
@@ -32,6 +37,11 @@ for _, run_id in ipairs(record and runs_in_flight(record) or {}) do
   if run_id ~= record.current then passed = passed + 1 end
   if run then break end
 end
+local function may_start()
+  if redis.call('ZSCORE', running_key(user), thread_id) then return true end
+  return count_running(user) < turns.max_running
+end
+if turns and run and run.run_id ~= record.current and not may_start() then return { 'capped' } end
 if passed > 0 then redis.call('LTRIM', inbox_key, passed, -1) end
 if not run then
   redis.call('ZREM', pending_key, pending_member)
@@ -50,6 +60,7 @@ if is_repeated and run.run_id == record.current then
   return reply(record.epoch)
 end
 
+if turns then enter_running(user, thread_id) end
 local epoch = string.format('%.0f', math.max((record.epoch or 0) + 1, now_ms))
 local fields = {}
 if not run.started then

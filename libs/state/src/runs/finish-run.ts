@@ -19,6 +19,7 @@ import { loadScript } from '../redis/scripts.js';
 import { budgetStateOf } from '../usage/budget-state.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callOwned } from '../redis/thread-call.js';
+import { turnParams } from '../turns/turn-params.js';
 
 const script = loadScript('runs/finish');
 
@@ -95,6 +96,7 @@ export async function finishRun(
       ...(request.remember === undefined ? {} : { remember: memoryQueueEntry(redis, lease, request.remember) }),
       ...(request.deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, request.deadLetter) }),
       ...(request.unreadable === true ? { replaced: { kwargs: JSON.stringify(NOTHING_ASKED) } } : {}),
+      ...turnParams(redis, settings),
       ...last.params,
     },
     texts: [...last.texts, ...entryTexts(entries)],

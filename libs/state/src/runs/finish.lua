@@ -8,19 +8,24 @@
               events_ttl_ms, idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
               execution entries), and where memory is to be extracted `remember`: {due, user_due,
               jobs, member, agent}, the keys of memory-job.lua; where a dead letter belongs to it
-              `dead_letters`: {key, letter, max}; `replaced`: {kwargs} to put into a record that cannot be read
+              `dead_letters`: {key, letter, max}; with a limit of running threads `turns` (turn-queue.lua); `replaced`: {kwargs} to put into a record that cannot be read
               texts: those of run-commit.lua, then the other entries
-  Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run,
-          bytes of the event log, what the ledger says of the budgets}
+  Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run: of the
+          thread, or of a user who has a slot again; bytes of the event log, what the ledger says of the budgets}
          {'repeated', 1 when more is to run}: this owner ended the run before, as each epoch has one owner
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
+local turns = p.turns
+-- @include ../includes/turn-queue.lua
+local user = user_of(pending_member)
 local refusal, record, run = refused()
 if refusal then
   if redis.call('HGET', run_key(p.run), 'ended_by') ~= p.epoch then return refusal end
   return { 'repeated', redis.call('ZSCORE', pending_key, pending_member) and 1 or 0 }
 end
+local turns_damage = turns and not p.checked and damaged_turns(user)
+if turns_damage then return { 'damaged', turns_damage } end
 local rollback = p.rollback or run.cancel == 'rollback'
 local base = run.base_checkpoint_id
 if rollback and base ~= '' and redis.call('HEXISTS', checkpoints_key, base) == 0 then
@@ -128,4 +133,5 @@ end
 expire_journal()
 release_lease()
 local more = settle(record, settled_status(), '', thread_fields)
+if turns and leave_running(user, thread_id) then more = true end
 return { 'ok', rollback and 1 or 0, first, checkpoint, created_at, more and 1 or 0, run.bytes, budget }

@@ -1,0 +1,81 @@
+import type { ThreadKey } from '@caribou/core';
+import { TURN_OFFERS } from '@caribou/contracts';
+import type { Bus } from '../index.js';
+import { useWakes, type WakesFixture } from '../testing/wakes-fixture.js';
+
+const thread: ThreadKey = { userId: 'alice', threadId: 't1' };
+
+let fixture: WakesFixture;
+
+useWakes((opened) => {
+  fixture = opened;
+});
+
+/** A runner that takes the offers it gets, as long as `takes` says so. */
+async function runner(bus: Bus, takes: (key: ThreadKey) => Promise<boolean> = () => Promise.resolve(true)) {
+  const offered: ThreadKey[] = [];
+  const intake = bus.takeOffers((key) => {
+    offered.push(key);
+    return takes(key);
+  });
+  intake.open(true);
+  await bus.ping(2_000);
+  return { offered, intake };
+}
+
+describe('an offer', () => {
+  test('is taken by one of the runners that take offers', async () => {
+    const [gateway, first, second] = [await fixture.startBus(), await fixture.startBus(), await fixture.startBus()];
+    const runners = [await runner(first), await runner(second)];
+
+    for (let count = 0; count < 20; count += 1) expect(await gateway.offerTurn(thread)).toBe('taken');
+
+    const counts = runners.map(({ offered }) => offered.length);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(20);
+    expect(runners.flatMap(({ offered }) => offered)[0]).toEqual(thread);
+  });
+
+  test('reaches nobody when no runner takes offers, or NATS is away', async () => {
+    const [gateway, other] = [await fixture.startBus(), await fixture.startBus()];
+    const { intake } = await runner(other);
+    intake.open(false);
+    await other.ping(2_000);
+
+    expect(await gateway.offerTurn(thread)).toBe('nobody');
+
+    await fixture.nats.stop();
+    expect(await gateway.offerTurn(thread)).toBe('nobody');
+  });
+
+  test('is refused by a runner that cannot claim the thread, and late when there is no answer', async () => {
+    const [gateway, other] = [await fixture.startBus(), await fixture.startBus()];
+    const answers = [Promise.resolve(false), new Promise<boolean>(() => undefined)];
+    await runner(other, () => answers.shift() ?? Promise.resolve(true));
+
+    expect(await gateway.offerTurn(thread)).toBe('refused');
+    expect(await gateway.offerTurn(thread)).toBe('late');
+  });
+
+  test('that names no thread is refused', async () => {
+    const [gateway, other] = [await fixture.startBus(), await fixture.startBus()];
+    const { offered } = await runner(other);
+
+    const reply = await fixture.raw.request(TURN_OFFERS, JSON.stringify({ user_id: 'a/b' }), { timeout: 2_000 });
+
+    expect([reply.json(), offered]).toEqual([{ taken: false }, []]);
+    expect(await gateway.offerTurn(thread)).toBe('taken');
+  });
+
+  test('that was sent before a runner stopped is still answered', async () => {
+    const [gateway, other] = [await fixture.startBus(), await fixture.startBus()];
+    const { offered, intake } = await runner(other, () => {
+      intake.open(false);
+      return Promise.resolve(true);
+    });
+
+    const outcomes = await Promise.all(Array.from({ length: 30 }, () => gateway.offerTurn(thread)));
+
+    expect(outcomes).not.toContain('late');
+    expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(offered.length);
+  });
+});

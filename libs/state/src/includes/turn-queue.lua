@@ -1,0 +1,51 @@
+-- The queue of threads with a run that found no free slot. Users take turns: the one with the lowest position is next, and each
+-- slot that a user gets moves him back by 1 / his weight. Needs clock.lua, types.lua. Scripts that include this have as `turns`:
+--   ready        key: sorted set, user → position. A user whose threads all got a slot stays until he would be next, so that
+--                nobody gets further turns by queueing one thread after the other.
+--   capped       key: sorted set, users with as many running threads as they may have → ms of the next look at them
+--   users        prefix of the users' keys, which no script declares:
+--                <user>:waiting  sorted set: thread → ms since when it waits
+--                <user>:running  sorted set: thread → inf while it has a current run, or the ms until which a slot that was
+--                given to it counts; only written where max_running is not 0
+--   max_running  maximum number of running threads of a user, 0: no limit
+-- The others expire a day after their last use: an entry is a hint, and a sweep enters again what still waits.
+local DAY_MS = 86400000
+local function waiting_key(user) return turns.users .. user .. ':waiting' end
+local function running_key(user) return turns.users .. user .. ':running' end
+local function user_of(member) return member:match('^[^/]*') end
+
+local function damaged_turns(user)
+  for _, key in ipairs({ turns.ready, turns.capped, waiting_key(user), running_key(user) }) do
+    if is_damaged(key, 'zset') then return key end
+  end
+end
+
+-- Puts a user into the order, beside the one who is next; one who is in it stays where he is.
+local function join_order(user)
+  local first = redis.call('ZRANGE', turns.ready, 0, 0, 'WITHSCORES')
+  redis.call('ZADD', turns.ready, 'NX', first[2] or 0, user)
+  redis.call('PEXPIRE', turns.ready, DAY_MS)
+end
+
+local function queue_turn(user, thread)
+  redis.call('ZADD', waiting_key(user), 'NX', now_ms, thread)
+  redis.call('PEXPIRE', waiting_key(user), DAY_MS)
+  if not redis.call('ZSCORE', turns.capped, user) then join_order(user) end
+end
+
+-- How many threads of the user run, with those that were just given a slot.
+local function count_running(user)
+  redis.call('ZREMRANGEBYSCORE', running_key(user), '-inf', now_ms)
+  return redis.call('ZCARD', running_key(user))
+end
+
+-- A thread with a current run runs until it has none, whoever owns it: a run of a dead runner is taken over at any time.
+local function enter_running(user, thread) redis.call('ZADD', running_key(user), 'inf', thread) end
+
+-- Whether the user waited for that, and is in the order again.
+local function leave_running(user, thread)
+  redis.call('ZREM', running_key(user), thread)
+  if redis.call('ZREM', turns.capped, user) == 0 then return false end
+  join_order(user)
+  return true
+end
