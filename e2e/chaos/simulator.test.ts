@@ -43,6 +43,7 @@ describe('npm run simulate', () => {
     ['takeover', 'kill', 200, /the run of a dead runner waited \d+ s for another one/],
     ['usage', 'kill', 40, /the ledger of \w+ has \d+ model calls \(sum \d+\), committed were \d+/],
     ['slots', 'kill', 40, /\d tasks of a user hold a slot, where \d may/],
+    ['share', 'kill', 80, /\d runs of a user are under way, where \d may/],
   ])(
     'the fault %s is found',
     async (sabotage, faults, seeds, violation) => {

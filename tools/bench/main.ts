@@ -7,6 +7,7 @@ import { busyMachine } from './parts/busy-part.js';
 import { startFleet } from './fleet.js';
 import { idleThreads } from './parts/idle-threads.js';
 import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject } from './load.js';
+import { measureFairness } from './parts/fairness.js';
 import { measureGrowingThread, valuesOf } from './parts/long-thread.js';
 import { memoryReadings } from './parts/memory-readings.js';
 import { outage } from './parts/outage-part.js';
@@ -162,6 +163,16 @@ const tasks: Part = async ({ fleet, times }) => {
   return [];
 };
 
+const fairness: Part = async ({ times }) => {
+  const { waiting, turns, waitMs, shareMs } = await measureFairness({ waiting: times(1_000), turns: times(60) });
+  say();
+  say(`A user with one run a second, while another has ${waiting} waiting: ${turns} runs`);
+  say(
+    `first token p50 ${waitMs.p50.toFixed(0)} ms, p99 ${waitMs.p99.toFixed(0)} ms; two slots free in ${shareMs.toFixed(0)} ms`,
+  );
+  return [{ what: 'p99 wait of the user with few runs', value: waitMs.p99 / shareMs, unit: '× his share', atMost: 2 }];
+};
+
 async function idle({ fleet, figures, times }: Bench): Promise<readonly Budget[]> {
   const cost = await idleThreads(fleet, figures, times(10_000));
   say();
@@ -194,6 +205,7 @@ const parts: Readonly<Record<string, Part>> = {
   memory,
   sandbox,
   tasks,
+  fairness,
   takeover,
   busy: busyMachine(Number(options.minutes)),
   outage,

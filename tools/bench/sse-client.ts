@@ -19,6 +19,7 @@ export interface StreamRequest {
   readonly method: 'GET' | 'POST';
   readonly url: string;
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const TIMEOUT_MS = 120_000;
@@ -28,10 +29,10 @@ const TOKEN = /\bt\d+\b/g;
 const nowMs = (): number => performance.timeOrigin + performance.now();
 
 /** Sends a request and reads its SSE answer to the end. @throws Error unless it is 200 and holds no `error` frame */
-export function readStream({ method, url, body }: StreamRequest): Promise<StreamTimes> {
+export function readStream({ method, url, body, headers: more = {} }: StreamRequest): Promise<StreamTimes> {
   const startedMs = nowMs();
   return new Promise((resolve, reject) => {
-    const headers = body === undefined ? {} : { 'content-type': 'application/json' };
+    const headers = { ...more, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
     const sent = request(url, { method, headers, timeout: TIMEOUT_MS }, (response) => {
       if (response.statusCode !== 200) {
         response.resume();

@@ -70,7 +70,7 @@ export class ExtractionModel {
     const { metrics, ledger } = this.options;
     let text = '';
     let finish: string | undefined;
-    for await (const delta of model.stream(call, { signal })) {
+    for await (const delta of model.stream(call, { userId: thread.userId, signal })) {
       text += delta.content ?? '';
       if (text.length > MAX_ANSWER_CHARS) throw createUnusableAnswerError('too_large');
       finish = delta.finishReason ?? finish;

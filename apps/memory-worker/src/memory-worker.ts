@@ -23,8 +23,9 @@ export interface MemoryWorkerOptions {
 const CONTENDED_MS = 50;
 
 /**
- * Takes threads that have been quiet for long enough from the queue, longest waiting first, while a slot is free. There is
- * no timer per thread: each poll returns when the next job is due.
+ * Takes threads that have been quiet for long enough from the queue while a slot is free: of the users with the fewest
+ * threads under extraction first, of those the one that waited longest. There is no timer per thread: each poll returns
+ * when the next job is due.
  */
 export class MemoryWorker {
   private readonly ownerId = newId();

@@ -108,7 +108,7 @@ async function assembleAnswer({ model, run, step, onUsage }: ModelTurn, call: Mo
   await run.emit({ kind: 'model.start', node: MODEL_NODE, step, message_id: messageId, model: model.name });
   let published = false;
   try {
-    for await (const piece of model.stream(call, { signal: run.signal })) {
+    for await (const piece of model.stream(call, run)) {
       run.signal.throwIfAborted();
       const delta = answer.add(piece);
       if (delta === undefined) continue;

@@ -31,7 +31,7 @@ async function modelAt(baseUrl: string): Promise<ModelPort> {
 
 async function ask(model: ModelPort, messages: readonly Message[]): Promise<readonly ModelDelta[]> {
   const deltas: ModelDelta[] = [];
-  const options = { signal: new AbortController().signal };
+  const options = { userId: 'alice', signal: new AbortController().signal };
   for await (const delta of model.stream({ system: 'be kind', messages, tools: [bash] }, options)) deltas.push(delta);
   return deltas;
 }

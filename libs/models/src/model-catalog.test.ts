@@ -34,7 +34,7 @@ describe('createModelCatalog', () => {
             messages: [{ type: 'human', id: '1', content, additional_kwargs: {}, response_metadata: {} }],
             tools: [{ name: 'bash', description: 'runs', parameters: { type: 'object', properties: {} } }],
           },
-          { signal: new AbortController().signal },
+          { userId: 'alice', signal: new AbortController().signal },
         );
       const deltas: ModelDelta[] = [];
       for await (const delta of stream(script)) deltas.push(delta);

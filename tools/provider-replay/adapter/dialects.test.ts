@@ -101,7 +101,8 @@ const resultsOf = (answer: AiMessage): Message[] =>
 async function answerTo(model: ModelPort, messages: readonly Message[]): Promise<AiMessage> {
   const assembly = new AnswerAssembly({ messageId: randomUUID(), node: 'model', step: 1, model });
   const call = { system: 'be kind', messages, tools: [bash] };
-  for await (const delta of model.stream(call, { signal: new AbortController().signal })) assembly.add(delta);
+  for await (const delta of model.stream(call, { userId: 'alice', signal: new AbortController().signal }))
+    assembly.add(delta);
   return assembly.message();
 }
 

@@ -40,7 +40,8 @@ export interface Asking {
 export async function ask(model: ModelPort, messages: readonly Message[], asking: Asking): Promise<AiMessage> {
   const assembly = new AnswerAssembly({ messageId: `a${messages.length}`, node: 'model', step: 0, model });
   const call = { system: SYSTEM, messages, tools, ...asking };
-  for await (const delta of model.stream(call, { signal: new AbortController().signal })) assembly.add(delta);
+  for await (const delta of model.stream(call, { userId: 'alice', signal: new AbortController().signal }))
+    assembly.add(delta);
   return assembly.message();
 }
 

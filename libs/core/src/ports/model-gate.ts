@@ -4,7 +4,7 @@
  * Circuit: closed → open after so many failed calls in a row → half-open after a while, when exactly one call may try
  * the model (the probe) → closed by its success, open again by its failure. While it is open, only the probe's outcome
  * changes it. A probe that ends without a verdict, or whose process died, is replaced by another. Slots: a limit of
- * concurrent calls, granted in order of arrival.
+ * concurrent calls, granted to users in turn, and of one user in order of arrival.
  */
 export interface ModelGate {
   /**
@@ -13,7 +13,13 @@ export interface ModelGate {
    *
    * Rejects with the signal's reason when it is aborted, without holding a slot.
    */
-  acquire(endpoint: ModelEndpoint, signal: AbortSignal): Promise<AcquireResult>;
+  acquire(endpoint: ModelEndpoint, call: CallOf): Promise<AcquireResult>;
+}
+
+/** For whom a model is called, and until when. */
+export interface CallOf {
+  readonly userId: string;
+  readonly signal: AbortSignal;
 }
 
 /** Identifies a model at a provider: its calls share one circuit and one limit. */

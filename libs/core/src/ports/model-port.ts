@@ -1,6 +1,6 @@
 import type { Message, ToolCallChunk } from '@caribou/contracts';
 import type { TokenPrices } from '../usage/call-cost.js';
-import type { ModelEndpoint } from './model-gate.js';
+import type { CallOf, ModelEndpoint } from './model-gate.js';
 
 /** A tool as described to a model. It never changes, so that models can serialize it once. */
 export interface ModelTool {
@@ -81,7 +81,7 @@ export interface ModelPort {
    *   `retryable`, `details.reason`, `details.providerStatus`, `details.retryAfterMs` describe the failure. Rejects
    *   with the signal's reason when aborted, and closes the connection then.
    */
-  stream(call: ModelCall, options: { readonly signal: AbortSignal }): AsyncIterable<ModelDelta>;
+  stream(call: ModelCall, options: CallOf): AsyncIterable<ModelDelta>;
 }
 
 export interface ModelCatalog {

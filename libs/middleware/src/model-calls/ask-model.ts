@@ -36,7 +36,8 @@ export async function askModel(model: ModelPort, call: ModelCall, options: AskOp
   let usage: readonly CallUsage[] = [];
   const answerOf = (answer: string): Answer => ({ text: answer, usage });
   try {
-    for await (const delta of model.stream(call, { signal: AbortSignal.any([run.signal, late]) })) {
+    const signal = AbortSignal.any([run.signal, late]);
+    for await (const delta of model.stream(call, { userId: run.userId, signal })) {
       text += (delta.content ?? '').slice(0, maxChars - text.length);
       finish = delta.finishReason ?? finish;
       const { usage: reported, answeredBy = model.name } = delta;

@@ -144,7 +144,7 @@ describe('fallbacks of calls outside the loop', () => {
   });
   const read = async (called: ModelPort) => {
     const deltas = [];
-    const options = { signal: new AbortController().signal };
+    const options = { userId: 'alice', signal: new AbortController().signal };
     for await (const delta of gateModel(called, admitting).stream({ system: '', messages: [], tools: [] }, options))
       deltas.push(delta);
     return deltas;

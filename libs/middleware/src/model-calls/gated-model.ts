@@ -1,5 +1,6 @@
 import { ModelError, omitUndefined } from '@caribou/contracts';
 import type {
+  CallOf,
   CallOutcome,
   AcquireResult,
   ModelCall,
@@ -19,7 +20,7 @@ import { judgeFailure } from './model-failure.js';
  * The stream also throws ModelError with `details.reason` `circuit_open` or `no_slot`, not retryable.
  */
 export function gateModel(model: ModelPort, gate: ModelGate): ModelPort {
-  return { ...model, stream: (call, options) => streamFromFirst(gate, model, { call, signal: options.signal }) };
+  return { ...model, stream: (call, options) => streamFromFirst(gate, model, { call, options }) };
 }
 
 /** The models of a catalogue, each behind the gate. */
@@ -30,7 +31,7 @@ export const gateCatalog = (models: ModelCatalog, gate: ModelGate): ModelCatalog
 
 interface GatedCall {
   readonly call: ModelCall;
-  readonly signal: AbortSignal;
+  readonly options: CallOf;
 }
 
 /** Streams the answer of the first model that begins one. Usage names a fallback. */
@@ -57,13 +58,13 @@ async function* streamFromFirst(gate: ModelGate, model: ModelPort, gated: GatedC
 async function* streamThrough(
   gate: ModelGate,
   model: ModelPort,
-  { call, signal }: GatedCall,
+  { call, options }: GatedCall,
 ): AsyncGenerator<ModelDelta> {
-  const entry = await gate.acquire(model.endpoint, signal);
+  const entry = await gate.acquire(model.endpoint, options);
   if (entry.kind === 'refused') throw refusalError(entry);
   let outcome: CallOutcome = 'unknown';
   try {
-    yield* model.stream(call, { signal });
+    yield* model.stream(call, options);
     outcome = 'answered';
   } catch (error) {
     if (error instanceof ModelError && judgeFailure(error).counts) outcome = 'failed';

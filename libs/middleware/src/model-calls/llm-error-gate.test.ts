@@ -196,7 +196,8 @@ describe(gateModel, () => {
   const read = async (gate: ModelGate, script: Parameters<typeof scriptedModel>[0]): Promise<string> => {
     let text = '';
     const model = gateModel({ ...scriptedModel(script), endpoint }, gate);
-    for await (const delta of model.stream(call, { signal: new AbortController().signal })) text += delta.content ?? '';
+    for await (const delta of model.stream(call, { userId: 'alice', signal: new AbortController().signal }))
+      text += delta.content ?? '';
     return text;
   };
 
@@ -220,6 +221,7 @@ describe(gateModel, () => {
   test('a refused call is a failure of the model with the reason, and reaches no model', async () => {
     const model = scriptedModel([{ content: 'no' }]);
     const stream = gateModel({ ...model, endpoint }, fakeGate(open)).stream(call, {
+      userId: 'alice',
       signal: new AbortController().signal,
     });
 
@@ -234,7 +236,7 @@ describe(gateModel, () => {
     const gate = fakeGate();
     const model = gateModel({ ...scriptedModel([{ content: ['a', 'b'] }]), endpoint }, gate);
 
-    for await (const _delta of model.stream(call, { signal: new AbortController().signal })) break;
+    for await (const _delta of model.stream(call, { userId: 'alice', signal: new AbortController().signal })) break;
 
     expect(gate.log).toEqual(['acquire', 'release unknown']);
   });

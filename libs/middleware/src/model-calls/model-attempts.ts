@@ -102,7 +102,7 @@ interface FailedAttempt {
 /** Makes one attempt under the gate. */
 async function tryOnce(call: Attempt): Promise<{ readonly message: AiMessage } | FailedAttempt> {
   const { request, next, run, gated, attempt } = call;
-  const entry = gated === undefined ? UNGATED : await gated.gate.acquire(gated.endpoint, run.signal);
+  const entry = gated === undefined ? UNGATED : await gated.gate.acquire(gated.endpoint, run);
   if (entry.kind === 'refused') return toFailedAttempt(refusalError(entry), call);
   let outcome: CallOutcome = 'unknown';
   try {

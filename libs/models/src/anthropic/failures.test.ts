@@ -102,7 +102,7 @@ describe('a failure', () => {
           .writeHead(status, { 'content-type': 'application/json' })
           .end(JSON.stringify(body(type, message))),
     );
-    const error = await failureOf(model(url).stream(call, { signal: never }));
+    const error = await failureOf(model(url).stream(call, { userId: 'alice', signal: never }));
     expect(error.details).toMatchObject({
       reason,
       providerStatus: status,
@@ -117,7 +117,7 @@ describe('a failure', () => {
     async ({ status, type, message, reason, retryable }) => {
       const text = sse(messageStart(), ...textBlock(0, 'half'), body(type, message));
       const url = await serve((response) => void response.writeHead(200, STREAM_HEADERS).end(text));
-      const error = await failureOf(model(url).stream(call, { signal: never }));
+      const error = await failureOf(model(url).stream(call, { userId: 'alice', signal: never }));
       expect(error.details).toMatchObject({
         reason,
         providerStatus: status,
@@ -144,7 +144,7 @@ describe('a failure', () => {
     const port = model(url);
     const waits: unknown[] = [];
     for (let attempt = 0; attempt < 3; attempt += 1)
-      waits.push((await failureOf(port.stream(call, { signal: never }))).details['retryAfterMs']);
+      waits.push((await failureOf(port.stream(call, { userId: 'alice', signal: never }))).details['retryAfterMs']);
     expect(waits.slice(1)).toEqual([2_000, undefined]);
     expect(waits[0]).toBeGreaterThan(now + 30_000 - Date.now() - 1);
     expect(waits[0]).toBeLessThanOrEqual(30_000);

@@ -34,7 +34,7 @@ const whole = sse(
 describe('an answer over HTTP', () => {
   test('is the same however the bytes are cut', async () => {
     const url = await serve((response) => sendInPieces(response, whole));
-    const deltas = await read(model(url).stream(call, { signal: never }));
+    const deltas = await read(model(url).stream(call, { userId: 'alice', signal: never }));
     expect(deltas.map(({ content = '' }) => content).join('')).toBe('Grüße 🦌');
     expect(deltas.flatMap(({ toolCallChunks = [] }) => toolCallChunks.map(({ args }) => args)).join('')).toBe(
       '{"a":"ß"}',
@@ -47,14 +47,14 @@ describe('an answer over HTTP', () => {
 
   test('ends with its last event, though the server keeps the connection open', async () => {
     const url = await serve((response) => void response.writeHead(200, STREAM_HEADERS).write(whole));
-    const deltas = await read(model(url, { modelChunkMs: 60_000 }).stream(call, { signal: never }));
+    const deltas = await read(model(url, { modelChunkMs: 60_000 }).stream(call, { userId: 'alice', signal: never }));
     expect(deltas.at(-1)?.finishReason).toBe('tool_calls');
   });
 
   test('without its end is a cut stream, though the text is there', async () => {
     const cut = whole.slice(0, whole.indexOf('event: message_delta'));
     const url = await serve((response) => void response.writeHead(200, STREAM_HEADERS).end(cut));
-    const error = await failureOf(model(url).stream(call, { signal: never }));
+    const error = await failureOf(model(url).stream(call, { userId: 'alice', signal: never }));
     expect([error.details['reason'], error.retryable]).toEqual(['stream_cut', true]);
   });
 
@@ -67,7 +67,7 @@ describe('an answer over HTTP', () => {
       response.writeHead(200, STREAM_HEADERS).write(sse(messageStart(), ...textBlock(0, 'a')));
     });
     const reading = async (): Promise<void> => {
-      for await (const delta of model(url).stream(call, { signal: abort.signal }))
+      for await (const delta of model(url).stream(call, { userId: 'alice', signal: abort.signal }))
         if (delta.content !== undefined) abort.abort(new Error('stop'));
     };
     await expect(reading()).rejects.toThrow('stop');
@@ -76,7 +76,7 @@ describe('an answer over HTTP', () => {
 
   test('the clocks are those of the transport', async () => {
     const url = await listen(createTcpServer(), 'https');
-    const error = await failureOf(model(url, { modelConnectMs: 50 }).stream(call, { signal: never }));
+    const error = await failureOf(model(url, { modelConnectMs: 50 }).stream(call, { userId: 'alice', signal: never }));
     expect(error.details['reason']).toBe('connect_timeout');
   });
 });
@@ -91,7 +91,7 @@ describe('a request over HTTP', () => {
         response.writeHead(200, STREAM_HEADERS).end(whole);
       }),
     );
-    await read(model(url).stream(call, { signal: never }));
+    await read(model(url).stream(call, { userId: 'alice', signal: never }));
     expect(seen).toEqual({
       path: '/v1/messages',
       method: 'POST',

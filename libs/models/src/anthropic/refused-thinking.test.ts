@@ -51,7 +51,7 @@ function conversationOf(model: ModelConfig): Message[] {
 const ask = (baseUrl: string, name: string, messages?: Message[]) => {
   const model = claude(name, {}, { name: 'm', baseUrl });
   const call = { system: '', messages: messages ?? conversationOf(model), tools: [], thinkingEnabled: true };
-  return modelAt(baseUrl, {}, model).stream(call, { signal: never });
+  return modelAt(baseUrl, {}, model).stream(call, { userId: 'alice', signal: never });
 };
 
 describe('thoughts that the endpoint refuses', () => {

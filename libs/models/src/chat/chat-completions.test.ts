@@ -53,7 +53,7 @@ describe('a streamed answer', () => {
       id: name === null ? null : 'call_0',
       type: 'tool_call_chunk',
     });
-    expect(await read(modelAt(url).stream(call, { signal: never }))).toEqual([
+    expect(await read(modelAt(url).stream(call, { userId: 'alice', signal: never }))).toEqual([
       { reasoning: 'hm' },
       { content: 'One' },
       { toolCallChunks: [chunk(0, '{"x"', 'a')] },
@@ -84,7 +84,7 @@ describe('a streamed answer', () => {
       };
       send(0);
     });
-    const deltas = await read(modelAt(url).stream(call, { signal: never }));
+    const deltas = await read(modelAt(url).stream(call, { userId: 'alice', signal: never }));
     expect(deltas).toEqual([
       { content: 'Grüße 🦌' },
       { finishReason: 'stop', responseMetadata: { model_name: 'm-1-real' } },
@@ -98,8 +98,10 @@ describe('a streamed answer', () => {
       seen.push({ authorization, extra, path: request.url, body: JSON.parse(body) as unknown });
       sendAnswer(response);
     });
-    await read(modelAt(url).stream(call, { signal: never }));
-    await read(modelAt(url, {}, { headers: { 'x-extra': new Secret('1') } }).stream(call, { signal: never }));
+    await read(modelAt(url).stream(call, { userId: 'alice', signal: never }));
+    await read(
+      modelAt(url, {}, { headers: { 'x-extra': new Secret('1') } }).stream(call, { userId: 'alice', signal: never }),
+    );
     const body = {
       model: 'm-1',
       messages: [{ role: 'system', content: 'be kind' }],
@@ -125,7 +127,7 @@ describe('a request to Azure', () => {
       sendAnswer(response);
     });
     const azure = { dialect: 'azure' as const, apiKey: new Secret(key), query: { 'api-version': 'preview' } };
-    await read(modelAt(url, {}, azure).stream(call, { signal: never }));
+    await read(modelAt(url, {}, azure).stream(call, { userId: 'alice', signal: never }));
     expect(seen).toEqual([{ path: '/v1/chat/completions?api-version=preview', headers }]);
   });
 });
@@ -137,6 +139,6 @@ test('a configured Authorization header replaces that of the key', async () => {
     sendAnswer(response);
   });
   const headers = { Authorization: new Secret('Basic x') };
-  await read(modelAt(url, {}, { apiKey: new Secret(KEY), headers }).stream(call, { signal: never }));
+  await read(modelAt(url, {}, { apiKey: new Secret(KEY), headers }).stream(call, { userId: 'alice', signal: never }));
   expect(seen).toEqual(['Basic x']);
 });

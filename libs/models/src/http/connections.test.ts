@@ -20,7 +20,9 @@ closeServersAfterEach();
 describe('the three timeouts', () => {
   test('connect: a server that never completes the TLS handshake', async () => {
     const url = await listen(createTcpServer(), 'https');
-    const error = await failureOf(modelAt(url, { modelConnectMs: 50 }).stream(call, { signal: never }));
+    const error = await failureOf(
+      modelAt(url, { modelConnectMs: 50 }).stream(call, { userId: 'alice', signal: never }),
+    );
     expect([error.details['reason'], error.retryable]).toEqual(['connect_timeout', true]);
   });
 
@@ -31,7 +33,7 @@ describe('the three timeouts', () => {
     ]) {
       const url = await serve(begin);
       const error = await failureOf(
-        modelAt(url, { modelConnectMs: 400, modelFirstByteMs: 500 }).stream(call, { signal: never }),
+        modelAt(url, { modelConnectMs: 400, modelFirstByteMs: 500 }).stream(call, { userId: 'alice', signal: never }),
       );
       expect([error.details['reason'], error.retryable]).toEqual(['first_byte_timeout', true]);
     }
@@ -43,7 +45,7 @@ describe('the three timeouts', () => {
       response.on('close', () => (closed = true));
       response.writeHead(200, STREAM_HEADERS).write(delta({ content: 'a' }));
     });
-    const error = await failureOf(modelAt(url, { modelChunkMs: 50 }).stream(call, { signal: never }));
+    const error = await failureOf(modelAt(url, { modelChunkMs: 50 }).stream(call, { userId: 'alice', signal: never }));
     expect([error.details['reason'], error.retryable]).toEqual(['chunk_timeout', true]);
     await waitFor(() => closed, { what: 'the connection to close' });
   });
@@ -58,7 +60,7 @@ describe('the end of a call', () => {
     });
     const abort = new AbortController();
     const reason = new Error('stop');
-    const stream = modelAt(url).stream(call, { signal: abort.signal })[Symbol.asyncIterator]();
+    const stream = modelAt(url).stream(call, { userId: 'alice', signal: abort.signal })[Symbol.asyncIterator]();
     expect(await stream.next()).toEqual({ value: { content: 'a' }, done: false });
     abort.abort(reason);
     await expect(stream.next()).rejects.toBe(reason);
@@ -70,11 +72,11 @@ describe('the end of a call', () => {
     let requests = 0;
     const url = await serve(() => (requests += 1));
     const abort = new AbortController();
-    const waiting = read(modelAt(url).stream(call, { signal: abort.signal }));
+    const waiting = read(modelAt(url).stream(call, { userId: 'alice', signal: abort.signal }));
     await waitFor(() => requests === 1, { what: 'the request' });
     abort.abort('stop');
     await expect(waiting).rejects.toBe('stop');
-    await expect(read(modelAt(url).stream(call, { signal: abort.signal }))).rejects.toBe('stop');
+    await expect(read(modelAt(url).stream(call, { userId: 'alice', signal: abort.signal }))).rejects.toBe('stop');
     expect(requests).toBe(1);
   });
 
@@ -84,7 +86,7 @@ describe('the end of a call', () => {
       response.on('close', () => (closed = true));
       response.writeHead(200, STREAM_HEADERS).write(delta({ content: 'a' }));
     });
-    for await (const part of modelAt(url).stream(call, { signal: never })) {
+    for await (const part of modelAt(url).stream(call, { userId: 'alice', signal: never })) {
       expect(part).toEqual({ content: 'a' });
       break;
     }
@@ -101,7 +103,7 @@ describe('the end of a call', () => {
       refuse = false;
     });
     const port = modelAt(url);
-    const answer = async () => (await read(port.stream(call, { signal: never })))[0];
+    const answer = async () => (await read(port.stream(call, { userId: 'alice', signal: never })))[0];
     await answer();
     await answer();
     refuse = true;
@@ -118,7 +120,7 @@ describe('the end of a call', () => {
     const added = jest.spyOn(abort.signal, 'addEventListener');
     const removed = jest.spyOn(abort.signal, 'removeEventListener');
     const port = modelAt(url);
-    for (let turn = 0; turn < 20; turn += 1) await read(port.stream(call, { signal: abort.signal }));
+    for (let turn = 0; turn < 20; turn += 1) await read(port.stream(call, { userId: 'alice', signal: abort.signal }));
     expect(added).toHaveBeenCalledTimes(20);
     expect(removed).toHaveBeenCalledTimes(20);
   });

@@ -68,7 +68,7 @@ describe('a failed answer', () => {
       const url = await serve(
         (response) => void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body)),
       );
-      const error = await failureOf(modelAt(url).stream(call, { signal: never }));
+      const error = await failureOf(modelAt(url).stream(call, { userId: 'alice', signal: never }));
       expect(error.details).toMatchObject({ reason, providerStatus: status, model: 'm' });
       expect(error.retryable).toBe(retryable);
       const [, wrote = ''] = /"message":"([^"]*)"/.exec(JSON.stringify(body)) ?? [];
@@ -87,7 +87,7 @@ describe('a failed answer', () => {
     const port = modelAt(url);
     const waits = [];
     for (let attempt = 0; attempt < 3; attempt += 1)
-      waits.push((await failureOf(port.stream(call, { signal: never }))).details['retryAfterMs']);
+      waits.push((await failureOf(port.stream(call, { userId: 'alice', signal: never }))).details['retryAfterMs']);
     expect(waits).toEqual([1500, 2000, 0]);
   });
 
@@ -103,7 +103,7 @@ describe('a failed answer', () => {
           cut(response);
         });
       });
-      const error = await failureOf(modelAt(url).stream(call, { signal: never }));
+      const error = await failureOf(modelAt(url).stream(call, { userId: 'alice', signal: never }));
       expect([error.details['reason'], error.retryable]).toEqual(['stream_cut', true]);
     }
   });
@@ -120,7 +120,7 @@ describe('a failed answer', () => {
       const url = await serve(
         (response) => void response.writeHead(200, STREAM_HEADERS).end(delta({ content: 'a' }) + body),
       );
-      const error = await failureOf(modelAt(url).stream(call, { signal: never }));
+      const error = await failureOf(modelAt(url).stream(call, { userId: 'alice', signal: never }));
       expect(error.details['reason']).toBe(reason);
       expect(`${error.message}${JSON.stringify(error.details)}`).not.toContain(KEY);
       expect(error.details['providerText']).toMatch(/^(x \[redacted\]|Overloaded|no)$/);
@@ -137,7 +137,7 @@ describe('a failed answer', () => {
       ],
     ];
     for (const [answer, reason] of answers) {
-      const error = await failureOf(modelAt(await serve(answer)).stream(call, { signal: never }));
+      const error = await failureOf(modelAt(await serve(answer)).stream(call, { userId: 'alice', signal: never }));
       expect(error.details['reason']).toBe(reason);
     }
   });
@@ -148,7 +148,7 @@ describe('a failed answer', () => {
     const url = await serve(
       (response) => void response.writeHead(200, STREAM_HEADERS).end(frame.repeat(frames) + delta({}, 'stop')),
     );
-    const deltas = await read(modelAt(url).stream(call, { signal: never }));
+    const deltas = await read(modelAt(url).stream(call, { userId: 'alice', signal: never }));
     expect(frame.length * frames).toBeGreaterThan(16 * 1024 * 1024);
     expect(deltas.map(({ content = '' }) => content).join('')).toHaveLength(4 * frames);
   });
@@ -161,7 +161,7 @@ describe('a failed answer', () => {
         .writeHead(200, STREAM_HEADERS)
         .end([...pieces, { content: 'more' }].map((one) => delta(one)).join('') + delta({}, 'stop'));
     });
-    const deltas = await read(modelAt(url).stream(call, { signal: never }));
+    const deltas = await read(modelAt(url).stream(call, { userId: 'alice', signal: never }));
     expect(deltas).toHaveLength(5);
     expect(deltas.at(-1)).toEqual({
       finishReason: 'length',
@@ -172,13 +172,16 @@ describe('a failed answer', () => {
   test('no server at the address is a broken connection', async () => {
     const url = await serve(sendAnswer);
     await closeLastServer();
-    const error = await failureOf(modelAt(url).stream(call, { signal: never }));
+    const error = await failureOf(modelAt(url).stream(call, { userId: 'alice', signal: never }));
     expect([error.details['reason'], error.retryable]).toEqual(['connection', true]);
   });
 
   test('a model with a configuration problem refuses with its text', async () => {
     const error = await failureOf(
-      modelAt('http://127.0.0.1:9/v1', {}, { problem: 'set OPENAI_API_KEY' }).stream(call, { signal: never }),
+      modelAt('http://127.0.0.1:9/v1', {}, { problem: 'set OPENAI_API_KEY' }).stream(call, {
+        userId: 'alice',
+        signal: never,
+      }),
     );
     expect(error.message).toContain('set OPENAI_API_KEY');
     expect([error.details['reason'], error.retryable]).toEqual(['not_configured', false]);
@@ -188,7 +191,7 @@ describe('a failed answer', () => {
 test("Google's RetryInfo says when to try again", async () => {
   const body = [{ error: { status: 'RESOURCE_EXHAUSTED', details: [{ '@type': 'RetryInfo', retryDelay: '2.5s' }] } }];
   const url = await serve((response) => void response.writeHead(429, {}).end(JSON.stringify(body)));
-  const error = await failureOf(modelAt(url).stream(call, { signal: never }));
+  const error = await failureOf(modelAt(url).stream(call, { userId: 'alice', signal: never }));
   expect(error.details).toMatchObject({ reason: 'rate_limited', retryAfterMs: 2_500 });
 });
 
@@ -207,7 +210,7 @@ describe('an error that a provider reports with HTTP 200', () => {
     [() => events({ choices: [{ delta: {}, finish_reason: 'error' }] }), 'server', true],
     [() => events({ choices: [{ delta: {}, finish_reason: 'insufficient_system_resource' }] }), 'server', true],
   ])('%# is reported by its meaning', async (start, reason, retryable) => {
-    const error = await failureOf(modelAt(await start()).stream(call, { signal: never }));
+    const error = await failureOf(modelAt(await start()).stream(call, { userId: 'alice', signal: never }));
     expect([error.details['reason'], error.retryable]).toEqual([reason, retryable]);
   });
 });

@@ -38,7 +38,7 @@ async function read(
   asked: ModelCall = call,
 ): Promise<readonly ModelDelta[]> {
   const answer: ModelDelta[] = [];
-  for await (const delta of modelOf(stream).stream(asked, { signal })) answer.push(delta);
+  for await (const delta of modelOf(stream).stream(asked, { userId: 'alice', signal })) answer.push(delta);
   return answer;
 }
 const failureOf = (stream: Parameters<typeof modelOf>[0]) => read(stream).catch((error: unknown) => error);

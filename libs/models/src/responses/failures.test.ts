@@ -47,7 +47,9 @@ describe('reasoning that the endpoint cannot decrypt', () => {
       return chunk.kind === 'delta' ? [chunk.delta] : [];
     });
     const answer = storedAnswer([...deltas, reader.last()], { ...model.endpoint, dialect: model.dialect });
-    const answers = await read(model.stream({ system: '', messages: [answer], tools: [] }, { signal: never }));
+    const answers = await read(
+      model.stream({ system: '', messages: [answer], tools: [] }, { userId: 'alice', signal: never }),
+    );
 
     expect(answers.at(-1)).toMatchObject({ finishReason: 'stop' });
     expect(inputs).toEqual([
@@ -65,7 +67,7 @@ describe('reasoning that the endpoint cannot decrypt', () => {
       requests += 1;
       response.writeHead(400, JSON_HEADERS).end(JSON.stringify(refusal));
     });
-    const error = await failureOf(responsesAt(url).stream(call, { signal: never }));
+    const error = await failureOf(responsesAt(url).stream(call, { userId: 'alice', signal: never }));
     expect([error.details['reason'], requests]).toEqual(['bad_request', 2]);
   });
 });
@@ -95,7 +97,7 @@ describe('a failed answer', () => {
   ];
   test.each(streams)('with %s inside the stream is reported by its meaning', async (_, event, reason, retryable) => {
     const url = await sending(streamOf([...half, { type: 'x', ...event }]));
-    const error = await failureOf(responsesAt(url).stream(call, { signal: never }));
+    const error = await failureOf(responsesAt(url).stream(call, { userId: 'alice', signal: never }));
     expect([error.details['reason'], error.retryable]).toEqual([reason, retryable]);
     expect(JSON.stringify([error.message, error.details])).not.toContain(KEY);
   });
@@ -117,7 +119,7 @@ describe('a failed answer', () => {
             .writeHead(status, { ...headers, 'content-type': 'application/json' })
             .end(JSON.stringify({ error })),
       );
-      const { details, message } = await failureOf(responsesAt(url).stream(call, { signal: never }));
+      const { details, message } = await failureOf(responsesAt(url).stream(call, { userId: 'alice', signal: never }));
       expect(details).toMatchObject({ providerStatus: status, ...facts });
       expect(message).not.toContain(KEY);
     },
@@ -132,7 +134,7 @@ describe('a failed answer', () => {
     ],
     ['with [DONE] in place of an end', `${streamOf(half)}data: [DONE]\n\n`, 'stream_cut'],
   ])('%s can be asked again', async (_, body, reason) => {
-    const error = await failureOf(responsesAt(await sending(body)).stream(call, { signal: never }));
+    const error = await failureOf(responsesAt(await sending(body)).stream(call, { userId: 'alice', signal: never }));
     expect([error.details['reason'], error.retryable]).toEqual([reason, true]);
   });
 });

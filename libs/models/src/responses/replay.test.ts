@@ -41,7 +41,7 @@ type Replay = Awaited<ReturnType<typeof startProviderReplay>>;
 /** Asks until an answer has no calls, and returns its deltas; `messages` grows as a thread does. */
 async function turn(model: ModelPort, messages: Message[]): Promise<readonly ModelDelta[]> {
   for (;;) {
-    const deltas = await read(model.stream({ system: 'be kind', messages, tools }, { signal: never }));
+    const deltas = await read(model.stream({ system: 'be kind', messages, tools }, { userId: 'alice', signal: never }));
     const stored = storedAnswer(deltas, { ...model.endpoint, dialect: model.dialect });
     const at = messages.length;
     const answer = JSON.parse(JSON.stringify(stored).replaceAll('"call-', `"call-${at}-`)) as typeof stored;

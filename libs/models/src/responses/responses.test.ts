@@ -48,7 +48,7 @@ describe('a streamed answer', () => {
         };
         send(0);
       });
-      const deltas = await read(responsesAt(url).stream(call, { signal: never }));
+      const deltas = await read(responsesAt(url).stream(call, { userId: 'alice', signal: never }));
       const { provider_extras: extras, ...message } = storedAnswer(deltas, responsesOrigin(url));
       answers.push({
         message,
@@ -72,13 +72,13 @@ describe('a streamed answer', () => {
     const url = await serve((response) => {
       response.writeHead(200, STREAM_HEADERS).write(streamOf(eventsOf([messageItem('msg_1', 'hi')])));
     });
-    const deltas = await read(responsesAt(url).stream(call, { signal: never }));
+    const deltas = await read(responsesAt(url).stream(call, { userId: 'alice', signal: never }));
     expect(deltas.at(-1)).toMatchObject({ finishReason: 'stop', responseMetadata: { id: 'resp_1' } });
   });
 
   test('of reasoning alone has no text, and nothing of it is sent back', async () => {
     const url = await sending(streamOf(eventsOf([reasoningItem('rs_1', ['hm'])])));
-    const deltas = await read(responsesAt(url).stream(call, { signal: never }));
+    const deltas = await read(responsesAt(url).stream(call, { userId: 'alice', signal: never }));
     expect(deltas.map(({ content }) => content).filter(Boolean)).toEqual([]);
     expect(deltas.at(-1)).toMatchObject({ finishReason: 'stop', extras: { message: { parts: 1 } } });
   });
@@ -87,7 +87,7 @@ describe('a streamed answer', () => {
     const events = eventsOf([callItem('fc_1', 'bash', '{"command":"ls"}')]).slice(0, 5);
     const response = responseWith({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } });
     const url = await sending(streamOf([...events, { type: 'response.incomplete', response }]));
-    const deltas = await read(responsesAt(url).stream(call, { signal: never }));
+    const deltas = await read(responsesAt(url).stream(call, { userId: 'alice', signal: never }));
     const args = deltas.flatMap(({ toolCallChunks = [] }) => toolCallChunks).map((chunk) => chunk.args);
     expect([args.join(''), deltas.at(-1)?.finishReason]).toEqual(['{"comman', 'length']);
   });
@@ -104,7 +104,7 @@ describe('a request', () => {
       seen.push({ path: request.url, authorization: request.headers.authorization, body: JSON.parse(body) as unknown });
       response.writeHead(200, STREAM_HEADERS).end(streamOf(eventsOf([messageItem('msg_1', 'hi')])));
     });
-    await read(responsesAt(url.replace('/v1', base)).stream(call, { signal: never }));
+    await read(responsesAt(url.replace('/v1', base)).stream(call, { userId: 'alice', signal: never }));
     expect(seen).toEqual([
       {
         path,
@@ -173,7 +173,7 @@ async function converse(model: ModelPort, count: number): Promise<void> {
   const tools: ModelCall['tools'] = [{ name: 'bash', description: 'runs', parameters: { type: 'object' } }];
   const messages: Message[] = [{ type: 'human', id: 'h', content: 'What is there?', ...common }];
   for (let step = 0; step < count; step += 1) {
-    const deltas = await read(model.stream({ system: 'be kind', messages, tools }, { signal: never }));
+    const deltas = await read(model.stream({ system: 'be kind', messages, tools }, { userId: 'alice', signal: never }));
     const stored = storedAnswer(deltas, { ...model.endpoint, dialect: model.dialect });
     const answer = JSON.parse(JSON.stringify(stored).replaceAll('"call-', `"call-${step}-`)) as typeof stored;
     messages.push(answer);

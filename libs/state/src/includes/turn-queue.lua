@@ -4,7 +4,7 @@
 --                nobody gets further turns by queueing one thread after the other.
 --   capped       key: sorted set, users with as many running threads as they may have → ms of the next look at them
 --   users        prefix of the users' keys, which no script declares:
---                <user>:waiting  sorted set: thread → ms since when it waits
+--                <user>:waiting  sorted set: thread → time in µs since when it waits
 --                <user>:running  sorted set: thread → inf while it has a current run, or the ms until which a slot that was
 --                given to it counts; only written where max_running is not 0
 --   max_running  maximum number of running threads of a user, 0: no limit
@@ -28,7 +28,7 @@ local function join_order(user)
 end
 
 local function queue_turn(user, thread)
-  redis.call('ZADD', waiting_key(user), 'NX', now_ms, thread)
+  redis.call('ZADD', waiting_key(user), 'NX', string.format('%.0f', now_us), thread)
   redis.call('PEXPIRE', waiting_key(user), DAY_MS)
   if not redis.call('ZSCORE', turns.capped, user) then join_order(user) end
 end

@@ -74,7 +74,7 @@ describe('the circuit', () => {
       { ...endpoint, model: 'm-2' },
       { ...endpoint, provider: 'elsewhere/v1' },
     ])
-      expect((await gate.acquire(other, never)).kind).toBe('admitted');
+      expect((await gate.acquire(other, { userId: 'alice', signal: never })).kind).toBe('admitted');
   });
 
   test('lets exactly one of many callers try the model once the recovery time is over', async () => {

@@ -1,5 +1,6 @@
 import { newId, UnavailableError } from '@caribou/contracts';
 import {
+  type CallOf,
   type CallOutcome,
   type CallPermit,
   type Clock,
@@ -77,13 +78,13 @@ class RedisModelGate implements ModelGate {
     private readonly settings: Settings,
   ) {}
 
-  async acquire(endpoint: ModelEndpoint, signal: AbortSignal): Promise<AcquireResult> {
+  async acquire(endpoint: ModelEndpoint, { signal, userId }: CallOf): Promise<AcquireResult> {
     signal.throwIfAborted();
     const keys = this.redis.keys.model(endpoint);
     const token = newId();
     if (this.mayAdmitLocally(keys)) return { kind: 'admitted', permit: this.createPermit(keys, token, NOTHING_HELD) };
     try {
-      return await this.waitForPermit(keys, token, signal);
+      return await this.waitForPermit(keys, { token, userId }, signal);
     } catch (error) {
       if (error instanceof UnavailableError && !signal.aborted) {
         this.assumeClosed(error);
@@ -96,11 +97,12 @@ class RedisModelGate implements ModelGate {
   }
 
   /** Polls until the call is admitted or refused, or the wait for a slot is over. */
-  private async waitForPermit(keys: ModelKeys, token: string, signal: AbortSignal): Promise<AcquireResult> {
+  private async waitForPermit(keys: ModelKeys, call: WaitingCall, signal: AbortSignal): Promise<AcquireResult> {
+    const { token } = call;
     const { clock, slotWaitMs } = this.settings;
     const deadlineMs = clock.monotonicMs() + slotWaitMs;
     for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, MAX_POLL_MS)) {
-      const reply = await this.tryAcquire(keys, token);
+      const reply = await this.tryAcquire(keys, call);
       signal.throwIfAborted();
       if (reply[0] === 'open') return this.refuse(keys, reply[1]);
       if (reply[0] === 'go') return { kind: 'admitted', permit: this.admit(keys, token, reply) };
@@ -113,9 +115,9 @@ class RedisModelGate implements ModelGate {
     }
   }
 
-  private async tryAcquire(keys: ModelKeys, token: string): Promise<AcquireReply> {
+  private async tryAcquire(keys: ModelKeys, { token, userId }: WaitingCall): Promise<AcquireReply> {
     const { maxConcurrentCalls, leaseMs, recoveryMs } = this.settings;
-    const args = [token, maxConcurrentCalls, leaseMs, WAITING_MS, recoveryMs + FORGET_MS];
+    const args = [token, maxConcurrentCalls, leaseMs, WAITING_MS, recoveryMs + FORGET_MS, userId];
     return AcquireReply.parse(await this.redis.run(scripts.acquire, keysOf(keys), args));
   }
 
@@ -190,6 +192,12 @@ class RedisModelGate implements ModelGate {
   }
 }
 
+interface WaitingCall {
+  readonly token: string;
+  /** The user who makes the call. */
+  readonly userId: string;
+}
+
 interface Held {
   readonly slot: boolean;
   readonly probe: boolean;
@@ -197,7 +205,9 @@ interface Held {
 
 const NOTHING_HELD: Held = { slot: false, probe: false };
 
-const keysOf = ({ circuit, slots, queue, waiting }: ModelKeys): readonly string[] => [circuit, slots, queue, waiting];
+const keysOf = ({ circuit, slots, queue, waiting, turns }: ModelKeys): readonly string[] => [
+  ...[circuit, slots, queue, waiting, turns],
+];
 
 /** Creates the gate that all processes of an installation share, one per process; all must have the same limits. */
 export function redisModelGate(redis: Pick<RedisConnection, 'keys' | 'run'>, options: ModelGateOptions): ModelGate {

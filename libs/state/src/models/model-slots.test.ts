@@ -69,6 +69,27 @@ describe('slots', () => {
     expect(served).toEqual(['first', 'second']);
   });
 
+  test('are given to users in turn, however many calls of one wait', async () => {
+    const gate = gateOf({ maxConcurrentCalls: 1 });
+    const holder = await admitted(gate);
+    const served: string[] = [];
+    const calls: Promise<void>[] = [];
+    for (const [at, userId] of ['alice', 'alice', 'alice', 'alice', 'bob', 'bob'].entries()) {
+      calls.push(
+        enter(gate, undefined, userId).then(async (entry) => {
+          served.push(userId);
+          if (entry.kind === 'admitted') await entry.permit.release('answered');
+        }),
+      );
+      await waitFor(async () => (await waiters()) === at + 1, { what: 'the call in the queue' });
+    }
+
+    await holder.release('answered');
+    await Promise.all(calls);
+
+    expect(served.join(' ')).toBe('alice bob alice bob alice alice');
+  });
+
   test('of a process that died are free when their lease runs out, those of a living one are not', async () => {
     const [one, two] = [gateOf({ leaseMs: 1_500 }), gateOf({ leaseMs: 1_500 })];
     await admitted(one);

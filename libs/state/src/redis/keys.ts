@@ -138,6 +138,16 @@ const turnKeys = (prefix: string): TurnKeys => ({
   threads: `${prefix}thread:`,
 });
 
+const modelKeys = (base: string): ModelKeys => ({
+  circuit: `${base}:circuit`,
+  slots: `${base}:slots`,
+  queue: `${base}:queue`,
+  waiting: `${base}:waiting`,
+  turns: `${base}:turns`,
+});
+
+const userTurnKeys = (user: string): UserTurnKeys => ({ waiting: `${user}:waiting`, running: `${user}:running` });
+
 export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFiles?: boolean } = {}): StoreKeys {
   const pending = `${prefix}pending`;
   const user = (userId: string): string => `${prefix}user:${strict(userId)}`;
@@ -149,7 +159,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
   return {
     pending,
     turns: turnKeys(prefix),
-    turnsOf: (userId) => ({ waiting: `${user(userId)}:waiting`, running: `${user(userId)}:running` }),
+    turnsOf: (userId) => userTurnKeys(user(userId)),
     erasing: hasFiles ? `${prefix}erasing` : undefined,
     erased: `${prefix}erased`,
     deadLetters: `${prefix}dead-letters`,
@@ -186,10 +196,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     skills: (userId) => `${user(userId)}:skills`,
     agents: (userId) => ({ agents: `${user(userId)}:agents`, souls: `${user(userId)}:souls` }),
     profile: (userId) => `${user(userId)}:profile`,
-    model: ({ provider, model }) => {
-      const base = `${prefix}model:${hashOf(provider, model)}`;
-      return { circuit: `${base}:circuit`, slots: `${base}:slots`, queue: `${base}:queue`, waiting: `${base}:waiting` };
-    },
+    model: ({ provider, model }) => modelKeys(`${prefix}model:${hashOf(provider, model)}`),
     threads: (userId) => `${user(userId)}:threads`,
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
     ...{ slots: `${prefix}slots`, slotTokens: `${prefix}slots:tokens` },

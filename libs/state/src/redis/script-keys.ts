@@ -64,10 +64,12 @@ export interface ModelKeys {
   readonly circuit: string;
   /** Sorted set: tokens of calls under way, by the end of their lease. */
   readonly slots: string;
-  /** Sorted set: tokens of calls that wait for a slot, by arrival. */
+  /** Sorted set: tokens of calls that wait for a slot, by round and arrival. */
   readonly queue: string;
   /** Sorted set: the same tokens, by the time until which they count as waiting. */
   readonly waiting: string;
+  /** Hash: user → round of his newest call in the queue. */
+  readonly turns: string;
 }
 
 /** The keys of one memory in the order in which every script on it takes them; `memory/memory-record.lua` names them again. */

@@ -44,7 +44,8 @@ function newConnections(serverUrl: string): GateConnections {
   };
 }
 
-export const enter = (gate: ModelGate, signal = never): Promise<AcquireResult> => gate.acquire(endpoint, signal);
+export const enter = (gate: ModelGate, signal = never, userId = 'alice'): Promise<AcquireResult> =>
+  gate.acquire(endpoint, { userId, signal });
 
 /** Acquires a permit. @throws Error when the gate refuses the call */
 export async function admitted(gate: ModelGate, signal = never): Promise<CallPermit> {

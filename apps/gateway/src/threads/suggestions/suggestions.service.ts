@@ -83,7 +83,7 @@ export class SuggestionsService {
   private async answerOf(name: string | undefined, { call, payer }: Question, signal: AbortSignal): Promise<string> {
     let text = '';
     const model = this.models.get(name);
-    for await (const delta of model.stream(call, { signal })) {
+    for await (const delta of model.stream(call, { userId: payer.userId, signal })) {
       text += delta.content ?? '';
       if (text.length > MAX_ANSWER_CHARS)
         throw new ModelError('the answer is too long for a few questions', { details: { reason: 'too_large' } });

@@ -42,6 +42,19 @@ describe(redisMemoryJobs, () => {
     expect(await memory.jobs.take({ ...thread(), agent }, 'w1')).toBeNull();
   });
 
+  test('jobs of the users with the fewest under way come first, however many others wait', async () => {
+    const [busy, ...more] = Array.from({ length: 5 }, () => thread('alice'));
+    const others = [thread('bob'), thread('bob'), thread('carol')];
+    for (const key of [busy ?? thread(), ...more, ...others]) await memory.say(key, 'hi');
+
+    const before = (await memory.jobs.ready(5)).jobs.map(({ userId }) => userId);
+    await memory.take(busy ?? thread());
+    const after = (await memory.jobs.ready(5)).jobs.map(({ userId, threadId }) => ({ userId, threadId }));
+
+    expect(before.join(' ')).toBe('alice bob carol alice bob');
+    expect(after).toEqual([others[0], others[2], more[0], others[1], more[1]]);
+  });
+
   test('of several workers one takes a job, and reads the messages by number', async () => {
     const key = thread();
     await memory.say(key, 'I live in Oslo');

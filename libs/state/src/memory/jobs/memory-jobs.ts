@@ -40,6 +40,8 @@ export interface MemoryJobsOptions {
 /** Maximum number of bytes of messages in one reply. */
 const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 const MAX_DEAD = 100;
+/** Maximum number of queued jobs that are read for one list of ready ones. */
+const MAX_READ = 10_000;
 /** Maximum number of queued jobs that are searched for those of dead processes. */
 const MAX_ORPHANS = 1_000;
 const MAX_REASON_CHARS = 500;
@@ -76,7 +78,8 @@ export function redisMemoryJobs(redis: RedisConnection, options: MemoryJobsOptio
   const { call, underLease } = jobCalls(redis, debounceMs);
   return {
     ready: async (limit) => {
-      const reply = await redis.run(scripts.ready, [redis.keys.memoryQueue], [debounceMs, limit]);
+      const args = [debounceMs, limit, MAX_READ, redis.keys.turns.users];
+      const reply = await redis.run(scripts.ready, [redis.keys.memoryQueue], args);
       const [due, nextInMs, ...members] = reply as [number, number, ...string[]];
       return { jobs: members.map(parseMemoryMember), nextInMs: nextInMs < 0 ? null : nextInMs, due };
     },
