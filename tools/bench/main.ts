@@ -168,7 +168,7 @@ const fairness: Part = async ({ times }) => {
   say();
   say(`A user with one run a second, while another has ${waiting} waiting: ${turns} runs`);
   say(
-    `first token p50 ${waitMs.p50.toFixed(0)} ms, p99 ${waitMs.p99.toFixed(0)} ms; two slots free in ${shareMs.toFixed(0)} ms`,
+    `wait p50 ${waitMs.p50.toFixed(0)} ms, p99 ${waitMs.p99.toFixed(0)} ms; two slots free in ${shareMs.toFixed(0)} ms`,
   );
   return [{ what: 'p99 wait of the user with few runs', value: waitMs.p99 / shareMs, unit: '× his share', atMost: 2 }];
 };
