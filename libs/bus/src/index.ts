@@ -2,7 +2,6 @@ export type {
   Bus,
   BusOptions,
   Cancels,
-  HandoffOutcome,
   Handoffs,
   OfferIntake,
   PublishedWake,

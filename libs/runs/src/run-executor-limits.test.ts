@@ -129,7 +129,7 @@ describe('a run that takes longer than it may', () => {
     ]);
     expect((await store.threads.head(key))?.state.messages.at(-1)).toMatchObject({ content: 'Half.' });
     expect(await store.threads.getThread(key)).toMatchObject({ status: 'error' });
-    expect(await store.runs.hasWork(key)).toBe(false);
+    expect(await store.isPending(key)).toBe(false);
   });
 
   test('stops its work as a cancel does: tools end what they run', async () => {

@@ -23,7 +23,7 @@ describe(RunExecutor, () => {
 
     await runs.expectComplete(thread, sandbox);
     expect(await runs.takeOver(thread, agentOn(sandbox))).toEqual({ kind: 'ack', more: false });
-    expect(await redisRunStore(runs.redis).hasWork(thread)).toBe(false);
+    expect(await redisRunStore(runs.redis).listUnowned(10)).toEqual([]);
   });
 
   test('an agent may begin to read while the input is written, and its loop begins afterwards', async () => {

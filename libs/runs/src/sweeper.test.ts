@@ -140,7 +140,7 @@ describe(Sweeper, () => {
     expect([...running]).toEqual([busy.threadId, first.threadId]);
     letGo();
     await waitFor(async () => (await store.runs.listUnowned(10)).length === 0, { what: 'the others to run' });
-    expect([await store.runs.hasWork(second), await store.runs.hasWork(queued)]).toEqual([false, false]);
+    expect([await store.isPending(second), await store.isPending(queued)]).toEqual([false, false]);
   });
 
   test('S1 a run whose owner renews its lapsed lease in time is left to it', async () => {

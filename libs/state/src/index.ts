@@ -72,7 +72,7 @@ export type {
   StoredAccount,
 } from './ports/account-store.js';
 export type { AttemptLimit, AttemptStore } from './ports/attempt-store.js';
-export type { TurnQueue, TurnShares } from './ports/turn-queue.js';
+export type { TurnQueue } from './ports/turn-queue.js';
 export type { BucketName, RequestBuckets } from './ports/request-buckets.js';
 export type { Locks } from './ports/locks.js';
 export { BeingErasedError, type Erasure, type ErasureStore } from './ports/erasure-store.js';

@@ -212,8 +212,6 @@ export interface RunStore {
   listDeadLetters(limit: number): Promise<readonly DeadLetter[]>;
   /** Removes a copied dead letter from the list. Idempotent. */
   removeDeadLetter(letter: DeadLetter): Promise<void>;
-  /** Whether the thread is in the pending set. */
-  hasWork(thread: ThreadKey): Promise<boolean>;
   /** Resolves when the store takes writes. @throws {UnavailableError} with the reason */
   ping(): Promise<void>;
 }

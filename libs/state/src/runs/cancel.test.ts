@@ -20,7 +20,7 @@ describe('cancel', () => {
       ended: [{ runId: run.run_id }],
     });
     expect((await store.threads.getThread(key)).status).toBe('idle');
-    expect(await store.runs.hasWork(key)).toBe(false);
+    expect(await store.isPending(key)).toBe(false);
     expect(await store.threads.requestCancel(key, run.run_id, 'rollback')).toMatchObject({
       broadcast: false,
       ended: [],

@@ -48,7 +48,7 @@ describe('multitask strategies', () => {
       const claimed = await store.claim(key);
       order.push(claimed.run.run_id);
       expect(await store.finish(claimed)).toMatchObject({ more: turn < 2 });
-      expect(await store.runs.hasWork(key)).toBe(turn < 2);
+      expect(await store.isPending(key)).toBe(turn < 2);
       expect((await store.threads.getThread(key)).status).toBe(turn < 2 ? 'busy' : 'idle');
     }
 

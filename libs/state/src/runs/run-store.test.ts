@@ -59,7 +59,7 @@ describe('one run', () => {
       metadata: { source: 'loop', step: 1, run_id: run.run_id },
     });
     expect(textsOf(head?.state.messages ?? [])).toEqual(['hello', 'hi']);
-    expect(await store.runs.hasWork(key)).toBe(false);
+    expect(await store.isPending(key)).toBe(false);
     expect(await store.runs.claim(key, newId())).toEqual({ kind: 'idle' });
   });
 

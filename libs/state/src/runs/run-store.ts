@@ -14,7 +14,6 @@ import type { RedisConnection } from '../redis/connection.js';
 import { listDeadLetters, removeDeadLetter } from '../memory/jobs/dead-letter-list.js';
 import { finishRun } from './finish-run.js';
 import { logOf } from '../checkpoints/head-log.js';
-import { pendingMember } from '../redis/keys.js';
 import { isSweepDue, type Sweep, sweepLog } from '../checkpoints/log-sweep.js';
 import { cancelOf } from './run-codec.js';
 import { eventAppender } from '../events/append-events.js';
@@ -91,8 +90,6 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     listOrphans: (dead, limit) => listOrphans(redis, dead, limit),
     listDeadLetters: (limit) => listDeadLetters(redis, limit),
     removeDeadLetter: (letter) => removeDeadLetter(redis, letter),
-    hasWork: async (thread) =>
-      (await redis.use((client) => client.zscore(redis.keys.pending, pendingMember(thread)))) !== null,
     ping: () => redis.ping(),
   };
 }

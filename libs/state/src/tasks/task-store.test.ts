@@ -136,7 +136,7 @@ describe('delegating a task', () => {
 
     const key = threadOf(asked);
     expect(await main.runs.listUnowned(10)).toEqual([]);
-    expect(await main.runs.hasWork(key)).toBe(false);
+    expect(await main.isPending(key)).toBe(false);
     expect(await main.runs.claim(key, newId())).toEqual({ kind: 'idle' });
     await expect(main.threads.getThread(key)).rejects.toThrow(NotFoundError);
     await expect(main.threads.getRun(key, taskIds(asked.spec.parent.run_id, 'call_1').runId)).rejects.toThrow(

@@ -167,7 +167,7 @@ async function expectInvariants(key: ThreadKey, admitted: readonly string[]): Pr
   );
   const current = record['current'] ?? '';
   const working = [...(current === '' ? [] : [current]), ...inbox];
-  expect(await store.runs.hasWork(key)).toBe(working.length > 0);
+  expect(await store.isPending(key)).toBe(working.length > 0);
   expect(record['status'] === 'busy').toBe(working.length > 0);
   expect(inFlight.filter((id) => admitted.includes(id)).sort()).toEqual([...working].sort());
   if (lease !== null) expect(current).not.toBe('');
@@ -208,7 +208,7 @@ test('whatever happens to a thread: no run is lost, one is current, work is pend
           .apply({ kind: 'finish', status: 'success' })
           .catch((error: unknown) => expect(error).toMatchObject({ code: 'fenced' }));
       }
-      expect(await store.runs.hasWork(driver.key)).toBe(false);
+      expect(await store.isPending(driver.key)).toBe(false);
     }),
     { numRuns: 40 },
   );

@@ -42,6 +42,8 @@ export interface StoreFixture {
   keys(): Promise<string[]>;
   /** Every key with its content, but without deadlines: two equal dumps are two equal stores. */
   dump(): Promise<Readonly<Record<string, unknown>>>;
+  /** Whether the thread has a run that waits or is under way. */
+  isPending(thread: ThreadKey): Promise<boolean>;
   /** Admits a run; strategy `enqueue`, thread made when missing. */
   admit(thread: ThreadKey, overrides?: Partial<AdmitRequest>): Promise<RunRecord>;
   /** Claims for a fresh owner. @throws Error unless there is something to run. */
@@ -123,6 +125,8 @@ export function openStores(url: string, options: StoreOptions = {}): StoreFixtur
           (await keys()).map(async (key): Promise<[string, unknown]> => [key, await contentOf(redis, key)]),
         ),
       ),
+    isPending: async ({ userId, threadId }) =>
+      (await redis.use((client) => client.zscore(redis.keys.pending, `${userId}/${threadId}`))) !== null,
     admit,
     claim,
     step,
