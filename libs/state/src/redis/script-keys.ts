@@ -39,7 +39,7 @@ export interface ThreadKeys {
   readonly stored: string;
 }
 
-/** The queue of turns; `includes/turn-queue.lua` names them again. */
+/** The queue of turns; `turns/turn-queue.lua` names them again. */
 export interface TurnKeys {
   /** Sorted set: users with waiting threads, by their position in the order. */
   readonly ready: string;

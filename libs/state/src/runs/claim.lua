@@ -15,7 +15,7 @@
 -- @include ../includes/feed.lua
 -- @include ../includes/events.lua
 local turns = p.turns
--- @include ../includes/turn-queue.lua
+-- @include ../turns/turn-queue.lua
 local user = user_of(pending_member)
 local damage = damaged_thread() or (turns and not p.checked and damaged_turns(user))
 if damage then return { 'damaged', damage } end

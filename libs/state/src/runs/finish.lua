@@ -17,7 +17,7 @@
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
 local turns = p.turns
--- @include ../includes/turn-queue.lua
+-- @include ../turns/turn-queue.lua
 local user = user_of(pending_member)
 local refusal, record, run = refused()
 if refusal then

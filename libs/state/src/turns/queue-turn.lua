@@ -6,7 +6,7 @@
 -- @include ../includes/clock.lua
 -- @include ../includes/types.lua
 local turns = { ready = KEYS[1], capped = KEYS[2], users = ARGV[1] }
--- @include ../includes/turn-queue.lua
+-- @include turn-queue.lua
 local user, thread = ARGV[2], ARGV[3]
 local damage = damaged_turns(user)
 if damage then return { 'damaged', damage } end

@@ -12,7 +12,7 @@
 local pending_key = KEYS[1]
 local p = cjson.decode(ARGV[1])
 local turns = { ready = KEYS[2], capped = KEYS[3], users = p.users, max_running = p.max_running }
--- @include ../includes/turn-queue.lua
+-- @include turn-queue.lua
 local MAX_LOOKS, MAX_RETURNING, MAX_CHECKED = 100, 20, 20
 local function record_key(user, thread) return p.threads .. user .. ':' .. thread end
 local function has_run(user, thread)
