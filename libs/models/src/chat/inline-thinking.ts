@@ -1,7 +1,7 @@
 /** White space before the tag, in characters; content with more has no tag. */
 const MAX_LEADING_CHARS = 1_000;
 
-/** Content and reasoning of a piece of the stream; empty when there is none yet. */
+/** Content and reasoning of a piece of the stream; empty when nothing has arrived yet. */
 export interface SplitPiece {
   readonly content: string;
   readonly reasoning: string;
