@@ -1,3 +1,4 @@
+import { TURN_OFFERS } from '@caribou/contracts';
 import { startProxy, waitFor } from '@caribou/testing';
 import {
   type ApiClient,
@@ -134,18 +135,18 @@ describe('kill -9 of a gateway', () => {
     expect([...concatenateMessages(all)]).toEqual([[answer.id, 'One two three four.']]);
   });
 
-  test('between record and publish: the run starts nevertheless', async () => {
+  test('between the record of a run and its offer to the runners: the run starts nevertheless', async () => {
     const proxy = await startProxy({ target: stack.nats.port });
     const doomed = await stack.start('gateway', { NATS_URL: stack.urlOf('gateway', 'nats', proxy.port) });
     const threadId = await first.newThread();
-    const publish = proxy.hold('request', { bytes: (seen) => seen.includes(`turns.default.${threadId}`) });
+    const offer = proxy.hold('request', { bytes: (seen) => seen.includes(TURN_OFFERS) });
 
     const { body, status } = await clientOf(doomed).call<{ run_id: string }>(
       'POST',
       `/threads/${threadId}/runs`,
       runBody('#say Started.'),
     );
-    await publish.reached;
+    await offer.reached;
     await doomed.kill9();
     await proxy.stop();
 
