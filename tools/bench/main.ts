@@ -1,5 +1,6 @@
 import { omitUndefined } from '@caribou/contracts';
 import { parseArgs } from 'node:util';
+import { adapterCost } from './parts/adapter-part.js';
 import { chainCost } from './parts/chain-cost.js';
 import { chainTurns, turnsWith } from './parts/chain-turns.js';
 import type { Bench, Part } from './bench.js';
@@ -45,6 +46,7 @@ const { values: options } = parseArgs({
     profile: { type: 'string' },
     slots: { type: 'string' },
     minutes: { type: 'string', default: '3' },
+    before: { type: 'string' },
     'peer-url': { type: 'string' },
     'peer-assistant': { type: 'string', default: 'agent' },
   },
@@ -206,6 +208,7 @@ const parts: Readonly<Record<string, Part>> = {
   sandbox,
   tasks,
   fairness,
+  adapter: adapterCost(options.before),
   takeover,
   busy: busyMachine(Number(options.minutes)),
   outage,
