@@ -26,6 +26,7 @@ import { RegenerationController } from './threads/regenerate/regeneration.contro
 import { RegenerationService } from './threads/regenerate/regeneration.service.js';
 import { TurnDurations } from './threads/messages/turn-durations.js';
 import { RunAgents } from './runs/run-agents.js';
+import { RunCommands } from './runs/run-commands.js';
 import { RunInputs } from './runs/run-inputs.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
@@ -88,6 +89,7 @@ export class AppModule {
         RegenerationService,
         RunsService,
         RunAgents,
+        RunCommands,
         RunInputs,
         TurnDurations,
         AgentsService,

@@ -20,7 +20,7 @@ const execute = (
   tools: readonly AnyTool[],
   chain: readonly AgentMiddleware[] = [],
   run = fakeRun(),
-) => executeToolCalls({ chain, tools, run, state: { messages: [] }, calls: { valid, invalid: [] } });
+) => executeToolCalls({ chain, tools, run, state: { messages: [] }, step: 1, calls: { valid, invalid: [] } });
 
 describe(executeToolCalls, () => {
   test('results come in call order, whichever ends first, under ids derived from the calls', async () => {

@@ -1,4 +1,5 @@
 import {
+  type InterruptRecord,
   type InvalidToolCall,
   type StateUpdate,
   textOf,
@@ -10,14 +11,18 @@ import {
 import {
   type AgentMiddleware,
   type AnyTool,
+  askingRunOf,
+  Interrupted,
   joinUpdates,
   type PendingCalls,
   type RunContext,
   type ToolCallNext,
   type ToolCallRequest,
   type ToolOutcome,
+  toolScope,
   traceCall,
   traceHook,
+  withInterrupts,
 } from '@caribou/core';
 import { onion } from '@caribou/middleware';
 import { asTaskFailure } from './task-failure.js';
@@ -35,21 +40,26 @@ export interface ToolRound {
   readonly tools: readonly AnyTool[];
   readonly run: RunContext;
   readonly state: ThreadState;
+  /** Number of the super-step. */
+  readonly step: number;
   readonly calls: PendingCalls;
 }
 
 /** The result of one call. */
 export interface ToolResult {
-  /** The tool message, with the other changes of the outcome. */
+  /** The tool message, with the other changes of the outcome; empty for a call that waits. */
   readonly update: StateUpdate;
   /** Whether the run ends successfully after this round. */
   readonly end: boolean;
+  /** What the call waits for; empty for a call that has ended. */
+  readonly asked: readonly InterruptRecord[];
 }
 
 /**
  * Executes the calls in parallel, each through all `wrapToolCall` layers, and returns their results: valid calls first,
  * each kind in call order. A call with invalid arguments gets its error as result and passes no layer. Tool messages
- * are published with the commit; `tool.*` events immediately, and again after a takeover.
+ * are published with the commit; `tool.*` events immediately, and again after a takeover. A call that asks a person has no
+ * result; the others of the round have theirs.
  *
  * @throws the first exception that a layer let through, once all running calls have settled; the signal's reason at
  *   once when the run was aborted
@@ -60,7 +70,12 @@ export async function executeToolCalls(round: ToolRound): Promise<readonly ToolR
     run.signal.throwIfAborted();
     await run.emit({ kind: 'tool.start', tool_call_id: call.id, name: call.name, args: call.args });
     const tool = round.tools.find((candidate) => candidate.name === call.name);
-    return finalize(run, call, await untilAborted(execute(round, { call, tool, state }), run.signal));
+    try {
+      return await finalize(run, call, await untilAborted(execute(round, { call, tool, state }), run.signal));
+    } catch (error) {
+      if (!(error instanceof Interrupted)) throw error;
+      return { update: {}, end: false, asked: error.asked };
+    }
   });
   const refused = await mapBounded(calls.invalid, 1, (call) => finalize(run, call, invalidOutcome(call)));
   return [...results, ...refused];
@@ -77,26 +92,38 @@ function execute(round: ToolRound, request: ToolCallRequest): Promise<ToolOutcom
   return traceCall(round.run, call, (run) => callThroughLayers({ ...round, run })(request));
 }
 
-function callThroughLayers({ chain, tools, run }: ToolRound): ToolCallNext {
+function callThroughLayers({ chain, tools, run, step }: ToolRound): ToolCallNext {
   const layers = chain.flatMap((middleware) => {
     const call = (request: ToolCallRequest, next: ToolCallNext): Promise<ToolOutcome> =>
       traceHook(run, { middleware: middleware.name, hook: 'wrapToolCall' }, (context, runUntimed) => {
         const within: ToolCallNext = (changed) => runUntimed(() => next(changed));
-        return middleware.wrapToolCall?.(request, within, context) ?? next(request);
+        const asking = withInterrupts(context, scopeOf(request, middleware.name, step));
+        return middleware.wrapToolCall?.(request, within, asking) ?? next(request);
       });
     return middleware.wrapToolCall === undefined ? [] : [{ name: middleware.name, call }];
   });
-  return onion<ToolCallRequest, ToolOutcome>(layers, ({ call, tool, state, audit, expectedFile }) => {
+  return onion<ToolCallRequest, ToolOutcome>(layers, (request) => {
+    const { call, tool, state, audit, expectedFile } = request;
     if (tool === undefined) return Promise.resolve(unknownTool(call.name, tools));
     return tool.invoke(call.args, {
-      run,
+      run: withInterrupts(run, scopeOf(request, TOOL_LAYER, step)),
       toolCallId: call.id,
-      key: `${run.runId}:${call.id}`,
+      key: `${askingRunOf(state, toolScope(call.id)) ?? run.runId}:${call.id}`,
       state,
       ...omitUndefined({ audit, expectedFile }),
     });
   });
 }
+
+/** The layer of a tool's own interrupts; no middleware has this name. */
+const TOOL_LAYER = '';
+
+const scopeOf = ({ call, state }: ToolCallRequest, layer: string, step: number) => ({
+  scope: toolScope(call.id),
+  layer,
+  state,
+  step,
+});
 
 const unknownTool = (name: string, tools: readonly AnyTool[]): ToolOutcome => ({
   content: `Error: Tool '${name}' does not exist. Available tools: ${tools.map((tool) => tool.name).join(', ')}.`,
@@ -116,7 +143,7 @@ async function finalize(run: RunContext, call: AnyCall, reached: ToolOutcome): P
   if (outcome.isError !== true) await run.emit({ kind: 'tool.end', tool_call_id, name, message });
   else await run.emit({ kind: 'tool.error', tool_call_id, name, error: textOf(message.content) });
   const update = joinUpdates({ messages: [message] }, outcome.update ?? {});
-  return { update, end: outcome.end === true };
+  return { update, end: outcome.end === true, asked: [] };
 }
 
 /** The id is derived from the call's, so that a takeover answers under the same id. */

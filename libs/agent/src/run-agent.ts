@@ -1,13 +1,22 @@
 import {
   type AiMessage,
   FencedError,
+  type InterruptRecord,
   type Message,
   newId,
   type NextNode,
   textOf,
   omitUndefined,
 } from '@caribou/contracts';
-import { hasPending, type LoopOutcome, pendingCalls, type RunContext, RunDraining, RunLost } from '@caribou/core';
+import {
+  hasPending,
+  Interrupted,
+  type LoopOutcome,
+  pendingCalls,
+  type RunContext,
+  RunDraining,
+  RunLost,
+} from '@caribou/core';
 import { type HookName, type HookPass, runHooks } from '@caribou/middleware';
 import type { AgentRun, LoopOptions } from './agent-run.js';
 import { executeToolCalls } from './execute-tool-calls.js';
@@ -19,12 +28,24 @@ interface RunEnd {
   readonly next: readonly NextNode[];
   readonly error?: { readonly name: string; readonly message: string };
   readonly stopReason?: string;
+  /** What waits for answers. */
+  readonly asked?: readonly InterruptRecord[];
 }
 
 const FINISHED: RunEnd = { next: [] };
 
 /** Thrown to leave the loop after a commit at which the host requested to stop. */
 class StopRequested extends Error {}
+
+/** Thrown by a hook's pass that asks a person; the node is to be repeated with the answer. */
+class HookInterrupted extends Error {
+  constructor(
+    readonly node: NextNode,
+    readonly asked: readonly InterruptRecord[],
+  ) {
+    super(`a hook of ${node} waits for an answer`);
+  }
+}
 
 /**
  * Runs the agent from a committed state to the end of the run. One turn is `callModel`, `handleAnswer`, `callTools`.
@@ -49,6 +70,7 @@ export async function runAgent(agent: AgentRun): Promise<LoopOutcome> {
     await runAfterFailure(agent, draft, error);
     throw error;
   }
+  draft.setInterrupts(end.asked);
   await runChain(agent, draft, 'afterAgent');
   const stopReason = end.stopReason ?? draft.stopReason;
   const last = draft.toCommit(end.next);
@@ -57,14 +79,25 @@ export async function runAgent(agent: AgentRun): Promise<LoopOutcome> {
   return { kind: 'finished', last, ...why };
 }
 
-/** Runs one node after the other and commits between two of them, until one of them ends the run. */
+/** Runs the nodes until one of them ends the run, or asks a person. */
 async function runNodes(agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
+  try {
+    return await runToEnd(agent, draft);
+  } catch (error) {
+    if (error instanceof HookInterrupted) return { next: [error.node], asked: error.asked };
+    throw error;
+  }
+}
+
+/** Runs one node after the other and commits between two of them. */
+async function runToEnd(agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
   let following = await firstNode(agent, draft);
   while (typeof following === 'string') {
     agent.run.signal.throwIfAborted();
     const node: NextNode = following;
     following = await nodes[node](agent, draft);
     if (typeof following !== 'string') break;
+    draft.setInterrupts();
     if (pausesBetween(agent.options, node, following)) return { next: [following] };
     await commit(agent, draft, following);
   }
@@ -128,11 +161,11 @@ async function callTools(agent: AgentRun, draft: TurnDraft): Promise<Following> 
   const calls = pendingCalls(draft.state);
   const starts = [...calls.valid, ...calls.invalid].map(() => taskStart('tools', draft.step, '__pregel_push'));
   for (const start of starts) await run.emit(start);
-  const results = await executeToolCalls({ chain, tools: toolsOf(agent), run, state: draft.state, calls });
-  draft.addResults(
-    starts,
-    results.map((result) => result.update),
-  );
+  const { state, step } = draft;
+  const results = await executeToolCalls({ chain, tools: toolsOf(agent), run, state, step, calls });
+  draft.addCalls(starts, results);
+  const asked = results.flatMap((result) => result.asked);
+  if (asked.length > 0) return { next: ['tools'], asked };
   return results.some((result) => result.end) ? FINISHED : 'model_request';
 }
 
@@ -146,9 +179,14 @@ const nodes: Readonly<Record<NextNode, Node>> = {
 
 /** Runs one hook over the chain; its changes become part of the next commit. */
 async function runChain({ chain, run }: AgentRun, draft: TurnDraft, hook: HookName): Promise<HookPass> {
-  const pass = await runHooks(chain, hook, draft.state, run);
-  draft.addHooks(hook, pass);
-  return pass;
+  try {
+    const pass = await runHooks(chain, hook, draft.state, run, draft.step);
+    draft.addHooks(hook, pass);
+    return pass;
+  } catch (error) {
+    if (!(error instanceof Interrupted)) throw error;
+    throw new HookInterrupted(hook === 'afterModel' ? 'after_model' : 'model_request', error.asked);
+  }
 }
 
 /**

@@ -29,7 +29,7 @@ async function answerTo({ call: valid, invalid, tools = withTask, chain = ofLead
     valid: valid === undefined ? [] : [valid],
     invalid: invalid === undefined ? [] : [invalid],
   };
-  const [result] = await executeToolCalls({ chain, tools, run, state: { messages: [] }, calls });
+  const [result] = await executeToolCalls({ chain, tools, run, state: { messages: [] }, step: 1, calls });
   const told: readonly RunEvent[] = run.events;
   return { message: result?.update.messages?.[0], told };
 }

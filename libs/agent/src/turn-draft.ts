@@ -1,16 +1,34 @@
 import {
+  type InterruptRecord,
   type Message,
   newId,
   type NextNode,
   type RunEvent,
+  type RunEventOf,
+  toClientInterrupt,
   toClientMessage,
   toClientState,
   type StateUpdate,
   subagentUsageOf,
   type ThreadState,
 } from '@caribou/contracts';
-import { applyUpdate, type CallUsage, isEmptyUpdate, joinUpdates, type TurnCommit } from '@caribou/core';
+import {
+  applyUpdate,
+  type CallUsage,
+  interruptsAfter,
+  isEmptyUpdate,
+  joinUpdates,
+  type TurnCommit,
+} from '@caribou/core';
 import type { HookName, HookPass } from '@caribou/middleware';
+
+interface CallResult {
+  readonly update: StateUpdate;
+  /** What the call waits for. */
+  readonly asked: readonly InterruptRecord[];
+}
+
+const NO_RESULT: CallResult = { update: {}, asked: [] };
 
 /**
  * The progress of a run since its last commit: the reduced state, with the events and token counts for the next commit.
@@ -78,6 +96,28 @@ export class TurnDraft {
     this.events.push(...ends.map(({ start, update }) => taskEnd(start, update)));
   }
 
+  /** Applies the results of tool calls, `results[i]` of the task `starts[i]`; a call that waits for a person has none. */
+  addCalls(starts: readonly TaskStart[], results: readonly CallResult[]): void {
+    const calls = starts.map((start, index) => ({ start, ...(results[index] ?? NO_RESULT) }));
+    const ended = calls.filter(({ asked }) => asked.length === 0);
+    this.addResults(
+      ended.map(({ start }) => start),
+      ended.map(({ update }) => update),
+    );
+    for (const { start, asked } of calls) {
+      if (asked.length > 0)
+        this.events.push({ ...taskEnd(start, {}), update: null, interrupts: asked.map(toClientInterrupt) });
+    }
+  }
+
+  /** Sets what waits for an answer after a node; without it, the answers that the node got are used up. */
+  setInterrupts(asked: readonly InterruptRecord[] = []): void {
+    const { interrupts: _before, ...rest } = this.reached;
+    const interrupts = interruptsAfter(this.reached, asked);
+    if (interrupts !== undefined) this.reached = { ...rest, interrupts };
+    else if (this.reached.interrupts !== undefined) this.reached = rest;
+  }
+
   countModelTurn(): void {
     this.turns += 1;
     this.totalTurns += 1;
@@ -133,7 +173,7 @@ const messageEvents = ({ node, step }: TaskStart, update: StateUpdate): readonly
       : [],
   );
 
-const taskEnd = (start: TaskStart, update: StateUpdate): RunEvent => ({
+const taskEnd = (start: TaskStart, update: StateUpdate): RunEventOf<'task.end'> => ({
   kind: 'task.end',
   task_id: start.task_id,
   node: start.node,

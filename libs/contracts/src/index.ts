@@ -92,15 +92,30 @@ export { SandboxDriverKind } from './records/sandbox-driver.js';
 export {
   CancelAction,
   customAgentOf,
+  END_NODE,
   isTerminal,
   LEAD_AGENT,
   MultitaskStrategy,
+  RunCommand,
   RunContextValues,
   RunInputMessage,
   RunKwargs,
   RunStatus,
   StreamMode,
 } from './records/runs.js';
+export {
+  type AnsweredInterrupt,
+  type ClientInterrupt,
+  clientInterruptsOf,
+  Decider,
+  InterruptId,
+  InterruptKind,
+  InterruptRecord,
+  MAX_INTERRUPT_BYTES,
+  MAX_OPEN_INTERRUPTS,
+  ThreadInterrupts,
+  toClientInterrupt,
+} from './records/interrupts.js';
 export { RunRecord, RunSummary, storedFields } from './records/run-record.js';
 export { TASK_METADATA, TaskCap, TaskEvent, taskIds, TaskSpec, TaskStatus } from './records/tasks.js';
 export {

@@ -63,6 +63,17 @@ export type { ThreadKey } from './util/thread-key.js';
 export type { CallOf, CallOutcome, CallPermit, AcquireResult, ModelEndpoint, ModelGate } from './ports/model-gate.js';
 export type { ModelModule, ModuleDelta } from './ports/model-module.js';
 export type { AnswerExtras, ModelCall, ModelCatalog, ModelDelta, ModelPort } from './ports/model-port.js';
+export {
+  answerInterrupts,
+  askingRunOf,
+  type InterruptAnswer,
+  Interrupted,
+  type InterruptRequest,
+  interruptsAfter,
+  NO_INTERRUPTS_HERE,
+  toolScope,
+  withInterrupts,
+} from './agent/interrupts.js';
 export { isUserMessage, userText } from './text/user-text.js';
 export type { RunContext } from './agent/run-context.js';
 export {

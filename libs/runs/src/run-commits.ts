@@ -1,5 +1,19 @@
-import { type RunEvent, type StateUpdate, omitUndefined } from '@caribou/contracts';
-import { applyUpdate, clientUpdate, dropLateAnswers, type LoopPosition, type TurnCommit } from '@caribou/core';
+import {
+  END_NODE,
+  type RunCommand,
+  type RunEvent,
+  type RunKwargs,
+  omitUndefined,
+  type ThreadState,
+} from '@caribou/contracts';
+import {
+  answerInterrupts,
+  applyUpdate,
+  clientUpdate,
+  dropLateAnswers,
+  type LoopPosition,
+  type TurnCommit,
+} from '@caribou/core';
 import type { BudgetState, CommitRequest, ThreadHead } from '@caribou/state';
 import type { ActiveRun, Claimed } from './active-run.js';
 import { countTurn } from './run-metrics.js';
@@ -10,18 +24,42 @@ interface FirstCheckpoint extends Pick<CommitRequest, 'state' | 'next' | 'source
 }
 
 /**
- * Creates the first checkpoint of a run that starts from `base`: with its input, or, for a fork without input, `base`
- * again, to continue at its next node.
+ * Creates the first checkpoint of a run that starts from `base`: with its input, with the answers of its command, or, for a
+ * fork without either, `base` again, to continue at its next node. An input withdraws what waits for an answer.
+ *
+ * @param at the time of the answers, ISO 8601 UTC
  */
-function firstCheckpoint(base: ThreadHead, input: StateUpdate | null): FirstCheckpoint {
+function firstCheckpoint(base: ThreadHead, { input, command }: Asked, at: string): FirstCheckpoint {
   const step = (base.metadata?.step ?? -1) + 1;
+  if (command !== undefined) return commandCheckpoint(base, command, at);
   if (input !== null) {
-    const state = applyUpdate(base.state, clientUpdate(base.state, dropLateAnswers(base.state.messages, input)));
+    const { interrupts: _withdrawn, ...before } = base.state;
+    const state = applyUpdate(before, clientUpdate(before, dropLateAnswers(before.messages, input)));
     return { state, step, next: ['model_request'], source: 'input', position: 'start' };
   }
   const { state, next } = base;
   if (base.metadata?.source === 'input') return { state, step, next, source: 'input', position: 'start' };
   return { state, step, next, source: 'fork', position: next[0] ?? 'end' };
+}
+
+type Asked = Pick<RunKwargs, 'input' | 'command'>;
+
+function commandCheckpoint(base: ThreadHead, { answers, answered_by: by, goto, update }: RunCommand, at: string) {
+  const step = (base.metadata?.step ?? -1) + 1;
+  const updated = update === undefined ? base.state : applyUpdate(base.state, clientUpdate(base.state, update));
+  const { interrupts, ...rest } = updated;
+  if (goto !== undefined) {
+    const next = goto === END_NODE ? [] : [goto];
+    return { state: rest, step, next, source: 'loop', position: next[0] ?? 'end' } as const;
+  }
+  const state: ThreadState =
+    interrupts === undefined ? rest : { ...rest, interrupts: answerInterrupts(interrupts, answers ?? {}, { by, at }) };
+  // The hooks before the first step have no node of their own: they run again with a run that begins.
+  const isAtStart = interrupts?.open.some(({ scope }) => scope.endsWith('.before_agent')) === true;
+  const { next } = base;
+  return isAtStart
+    ? ({ state, step, next, source: 'input', position: 'start' } as const)
+    : ({ state, step, next, source: 'loop', position: next[0] ?? 'end' } as const);
 }
 
 /**
@@ -47,9 +85,9 @@ export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
   const { claimed, writer } = active;
   const { run, head, lease } = claimed;
   const { store } = active.ports;
-  const { input } = run.kwargs;
+  const { input, command } = run.kwargs;
   const start = startOf(claimed);
-  if (run.input_committed || (input === null && run.fork_checkpoint_id === null)) {
+  if (run.input_committed || (input === null && command === undefined && run.fork_checkpoint_id === null)) {
     await writer.emit(start);
     const payer = { userId: run.user_id, apiKey: run.api_key ?? undefined };
     if (await store.isBudgetSpent(payer)) noteBudget(active, 'spent');
@@ -57,7 +95,8 @@ export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
   }
   const forkedFrom =
     run.fork_checkpoint_id === null ? undefined : await store.loadCheckpoint(lease, run.fork_checkpoint_id);
-  const { position, ...first } = firstCheckpoint(forkedFrom ?? head, input);
+  const at = new Date(active.ports.clock.now()).toISOString();
+  const { position, ...first } = firstCheckpoint(forkedFrom ?? head, run.kwargs, at);
   const { head: committed, budget } = await writer.commit((queued, after) =>
     store.commit(lease, {
       head,

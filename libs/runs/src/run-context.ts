@@ -1,5 +1,5 @@
 import { omitUndefined } from '@caribou/contracts';
-import type { RunContext } from '@caribou/core';
+import { NO_INTERRUPTS_HERE, type RunContext } from '@caribou/core';
 import type { ActiveRun } from './active-run.js';
 import { countEvent } from './run-metrics.js';
 
@@ -27,6 +27,7 @@ export function contextOf(active: ActiveRun): RunContext {
       recorder.recordDecision(middleware, decision);
       logger.debug({ event: 'chain.decided', middleware, decision, ...fields }, `${middleware}: ${decision}`);
     },
+    ...NO_INTERRUPTS_HERE,
     queueForMemory: () => {
       active.isMemorable = true;
     },

@@ -14,12 +14,14 @@ export async function finishOutcome(
   keeper.signal.throwIfAborted();
   const error = outcome.kind === 'failed' ? outcome.error : undefined;
   const { stopReason } = outcome;
-  const memory = error === undefined && run.isMemorable ? memoryRequest(run) : {};
+  const asks = outcome.last.next.length > 0 && (outcome.last.state.interrupts?.open.length ?? 0) > 0;
+  const ended = asks ? 'interrupted' : 'success';
+  const memory = error === undefined && !asks && run.isMemorable ? memoryRequest(run) : {};
   const { budget, more } = await timeTurn(run, outcome.last, () =>
     writer.commit((queued, _after, shown) =>
       ports.store.finish(claimed.lease, {
         shown,
-        status: error === undefined ? 'success' : 'error',
+        status: error === undefined ? ended : 'error',
         commit: commitRequest(run, outcome.last, queued),
         ...omitUndefined({ stopReason }),
         ...memory,
@@ -30,7 +32,7 @@ export async function finishOutcome(
   noteBudget(run, budget);
   run.hasMore = more;
   if (memory.remember !== undefined) ports.onMemoryQueued?.(claimed.lease);
-  return error === undefined ? 'success' : 'error';
+  return error === undefined ? ended : 'error';
 }
 
 /** Memory does not learn from temporary threads, of which nothing is stored permanently. */

@@ -7,6 +7,7 @@ import {
   type SandboxPort,
   silentLogger,
   systemClock,
+  NO_INTERRUPTS_HERE,
 } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
 import { median } from '../sample.js';
@@ -134,4 +135,5 @@ const runContext = (): RunContext => ({
   emit: () => Promise.resolve(),
   recordDecision: () => undefined,
   queueForMemory: () => undefined,
+  ...NO_INTERRUPTS_HERE,
 });

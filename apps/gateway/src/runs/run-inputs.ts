@@ -24,7 +24,7 @@ import {
 } from './returned-input.js';
 
 /** The request of a run, whose input contains only what the client may write. */
-export type ResolvedRun = Omit<RunCreate, 'input'> & { readonly input: RunKwargs['input'] };
+export type ResolvedRun = Omit<RunCreate, 'input' | 'command'> & Pick<RunKwargs, 'input'>;
 
 /**
  * Checks the inputs of runs against their threads. Clients may send the whole state back, including what only the
@@ -35,7 +35,7 @@ export class RunInputs {
   constructor(@Dependency('threadStore') private readonly store: KnownThreadStore) {}
 
   /** @throws {InvalidRequestError} naming what the client tried to change */
-  async resolve(key: ThreadKey, body: RunCreate): Promise<ResolvedRun> {
+  async resolve(key: ThreadKey, { command: _separate, ...body }: RunCreate): Promise<ResolvedRun> {
     if (body.input === undefined || body.input === null) return { ...body, input: null };
     const { returned, messages, ...channels } = body.input;
     const thread = new KnownThread(this.store, key, startCheckpointOf(body));

@@ -3,6 +3,7 @@ import { noopTracing } from '@caribou/observability';
 import type { GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 import { RunAgents } from './run-agents.js';
+import { RunCommands } from './run-commands.js';
 import { RunInputs } from './run-inputs.js';
 import { RunsService } from './runs.service.js';
 
@@ -24,6 +25,7 @@ const headers = {
   idempotencyKey: undefined,
   traceparent: undefined,
   apiKey: undefined,
+  admin: false,
   rawBody: {},
   onAdmitted: () => undefined,
 };
@@ -38,6 +40,7 @@ const service = (): RunsService =>
     () => Promise.resolve(),
     new RunAgents(stalled(), settings),
     new RunInputs(stalled()),
+    new RunCommands(stalled()),
   );
 
 describe('RunsService, while the store does not answer', () => {
@@ -50,6 +53,7 @@ describe('RunsService, while the store does not answer', () => {
       { assistant_id: 'lead_agent', input: { ...say, uploaded_files: [1] } },
     ],
     ['the agent', { assistant_id: 'poet', input: say }],
+    ['the interrupts that a command answers', { assistant_id: 'lead_agent', command: { resume: 'yes' } }],
     ['the admission and the look for its run', { assistant_id: 'lead_agent', input: say }],
   ])('refuses a run with 503 within five seconds, whatever hangs: %s', async (_, sent) => {
     const body = RunCreate.parse(sent);

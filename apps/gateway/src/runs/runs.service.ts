@@ -22,6 +22,7 @@ import { Dependency, type GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 import { idempotencyOf } from './idempotency.js';
 import { RunAgents } from './run-agents.js';
+import { RunCommands } from './run-commands.js';
 import { RunInputs } from './run-inputs.js';
 import { admitRequest, type RunTarget } from './run-request.js';
 import { StoreDeadline } from './store-deadline.js';
@@ -38,6 +39,8 @@ export interface StartHeaders {
   readonly traceparent: string | undefined;
   /** Id of the API key of the request. */
   readonly apiKey: string | undefined;
+  /** Whether the sender may answer what only an administrator may. */
+  readonly admin: boolean;
   /** The body as it was sent, which an idempotency key is bound to. */
   readonly rawBody: unknown;
   /** Called with the size of the state that the run starts from, and with the user's runs. */
@@ -55,6 +58,7 @@ export class RunsService {
     @Dependency('dispatchTurn') private readonly dispatchTurn: (thread: ThreadKey) => Promise<void>,
     private readonly agents: RunAgents,
     private readonly inputs: RunInputs,
+    private readonly commands: RunCommands,
   ) {}
 
   /**
@@ -70,14 +74,14 @@ export class RunsService {
     const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
-    return this.admit(await this.prepare(body, target, deadline), { idempotency, headers, deadline });
+    return this.admit(await this.prepare(body, { target, headers, deadline }), { idempotency, headers, deadline });
   }
 
   /** Admits a run on a new thread, or on the thread that its configurable names. */
   async startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
-    const request = await this.prepare(body, targetOfStateless(userId, body), deadline);
+    const request = await this.prepare(body, { target: targetOfStateless(userId, body), headers, deadline });
     return this.admit(request, { idempotency, headers, deadline });
   }
 
@@ -87,8 +91,10 @@ export class RunsService {
    */
   async startBatch(userId: string, bodies: readonly RunCreate[], headers: StartHeaders): Promise<readonly RunRecord[]> {
     const requests: AdmitRequest[] = [];
-    for (const body of bodies)
-      requests.push(await this.prepare(body, targetOfStateless(userId, body), new StoreDeadline(STORE_MS)));
+    for (const body of bodies) {
+      const target = targetOfStateless(userId, body);
+      requests.push(await this.prepare(body, { target, headers, deadline: new StoreDeadline(STORE_MS) }));
+    }
     const runs: RunRecord[] = [];
     try {
       for (const [part, request] of requests.entries()) {
@@ -135,9 +141,13 @@ export class RunsService {
   }
 
   /** Checks a request and creates its admission; nothing is stored. */
-  private async prepare(body: RunCreate, target: RunTarget, deadline: StoreDeadline): Promise<AdmitRequest> {
+  private async prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
+    refuseCommandWithInput(body);
     const resolved = await deadline.within(() => this.inputs.resolve(target, body));
-    const request = admitRequest(resolved, target, this.settings);
+    const sender = { userId: target.userId, admin: headers.admin };
+    const { command: given } = body;
+    const command = given ? await deadline.within(() => this.commands.resolve(target, given, sender)) : undefined;
+    const request = admitRequest({ ...resolved, command }, target, this.settings);
     await deadline.within(() => this.agents.check(body, request));
     return request;
   }
@@ -173,6 +183,12 @@ export class RunsService {
   }
 }
 
+interface Preparation {
+  readonly target: RunTarget;
+  readonly headers: Pick<StartHeaders, 'admin'>;
+  readonly deadline: StoreDeadline;
+}
+
 interface Admission {
   readonly idempotency: AdmitRequest['idempotency'];
   readonly headers: StartHeaders;
@@ -206,6 +222,14 @@ const mayBeStored = ({ runId, threadId }: AdmitRequest, cause: UnavailableError)
     cause,
     details: { ...cause.details, shown: { run_id: runId, thread_id: threadId } },
   });
+
+function refuseCommandWithInput({ command, input }: RunCreate): void {
+  if (!command || input === null || input === undefined) return;
+  throw new InvalidRequestError(
+    'command: a request has a command or an input, not both; send the input null, and new messages in command.update',
+    { details: { field: 'command' } },
+  );
+}
 
 /** Refuses `on_completion: delete` for a thread that the client named, because only the client may delete it. */
 function refuseToDelete(body: Pick<RunCreate, 'on_completion'>): void {

@@ -18,6 +18,7 @@ export function startHeaders(request: FastifyRequest, reply: FastifyReply): Star
     idempotencyKey: headers['idempotency-key'],
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
     apiKey: keyLabel(principalOf(request)),
+    admin: principalOf(request).admin,
     rawBody: body,
     onAdmitted: ({ stateBytes, runs }) => {
       addStoreWork(request, stateBytes * READS_PER_RUN);

@@ -2,6 +2,7 @@ import {
   type ChannelValues,
   type CheckpointReply,
   type CheckpointView,
+  clientInterruptsOf,
   toClientState,
   type StateReply,
   type TaskReply,
@@ -15,6 +16,7 @@ import { deriveTaskId } from '../runs/streams/projections/task-id.js';
  */
 export function threadJson(record: ThreadRecord, values: ChannelValues = record.values): ThreadReply {
   const { thread_id, created_at, updated_at, metadata, status } = record;
+  const interrupts = status === 'interrupted' ? clientInterruptsOf(record.values) : [];
   return {
     thread_id,
     created_at,
@@ -23,9 +25,13 @@ export function threadJson(record: ThreadRecord, values: ChannelValues = record.
     status,
     config: {},
     values: toClientState(values),
-    interrupts: {},
+    interrupts:
+      record.head === null || interrupts.length === 0 ? {} : { [deriveTaskId(record.head, ASKING_TASK)]: interrupts },
   };
 }
+
+/** Names the task of a thread's interrupts in its list entry, which does not know the node. */
+const ASKING_TASK = 'interrupts';
 
 /** The named fields of an object; all fields when none is named. */
 export function selectFields<T extends object>(object: T, fields: readonly (keyof T)[] | null | undefined): Partial<T> {
@@ -75,13 +81,13 @@ export function stateJson(threadId: string, view: CheckpointView): StateReply {
 /**
  * A task in LangGraph's ThreadState. Its `error` is JSON in a string, which the SDK's hook parses to show the message.
  */
-function taskJson({ checkpointId, error }: CheckpointView, name: string): TaskReply {
+function taskJson({ checkpointId, error, state }: CheckpointView, name: string): TaskReply {
   return {
     id: deriveTaskId(checkpointId, name),
     name,
     path: ['__pregel_pull', name],
     error: error === undefined ? null : JSON.stringify({ message: error.message, name: error.name }),
-    interrupts: [],
+    interrupts: clientInterruptsOf(state),
     checkpoint: null,
     state: null,
     result: null,

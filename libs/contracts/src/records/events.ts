@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ClientInterrupt } from './interrupts.js';
 import { Message } from './messages.js';
 import { RunStatus } from './runs.js';
 import { CheckpointMetadata, NextNode, StateUpdateSchema } from './thread-state.js';
@@ -41,6 +42,8 @@ export const RunEvent = z.discriminatedUnion('kind', [
     metadata: CheckpointMetadata,
     next: z.array(NextNode),
     created_at: z.string(),
+    /** Those that wait for an answer; absent: none. */
+    interrupts: z.array(ClientInterrupt).optional(),
   }),
   /** A node began: `tasks`, `debug`. */
   z.object({ kind: z.literal('task.start'), task_id: z.string(), node, step, triggers: z.array(z.string()) }),
@@ -52,6 +55,8 @@ export const RunEvent = z.discriminatedUnion('kind', [
     step,
     update: StateUpdateSchema.nullable(),
     error: z.string().nullable(),
+    /** The node was stopped by these; absent: it ended. */
+    interrupts: z.array(ClientInterrupt).optional(),
   }),
   /** A model call began: `events`. */
   z.object({ kind: z.literal('model.start'), node, step, message_id: z.string(), model: z.string() }),

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { AgentNamePattern } from '../settings/agents.js';
 import { HumanMessage, SystemMessage, ToolMessage } from './messages.js';
 import { ReasoningEffort } from '../settings/call-settings.js';
-import { ChannelValues } from './thread-state.js';
+import { InterruptId } from './interrupts.js';
+import { ChannelValues, NextNode } from './thread-state.js';
 
 export const RunStatus = z.enum(['pending', 'running', 'success', 'error', 'timeout', 'interrupted']);
 export type RunStatus = z.infer<typeof RunStatus>;
@@ -63,10 +64,29 @@ export const customAgentOf = ({ agent_name: name, is_bootstrap: makesOne }: RunC
 export const RunInputMessage = z.union([HumanMessage, SystemMessage, ToolMessage]);
 export type RunInputMessage = z.infer<typeof RunInputMessage>;
 
+const RunInputValues = ChannelValues.extend({ messages: z.array(RunInputMessage).optional() });
+
+/** LangGraph's end of the graph as a target of `goto`. */
+export const END_NODE = '__end__';
+
+/** How a run continues a thread that waits, in place of an input. */
+export const RunCommand = z.object({
+  /** Answers by interrupt. Interrupts without an answer stay open. */
+  answers: z.record(InterruptId, z.unknown()).optional(),
+  /** User id of who answered; absent: the deadline of the interrupts did. */
+  answered_by: z.string().optional(),
+  /** The node to continue at, whatever is open; open interrupts are then withdrawn. */
+  goto: z.union([NextNode, z.literal(END_NODE)]).optional(),
+  update: RunInputValues.optional(),
+});
+export type RunCommand = z.infer<typeof RunCommand>;
+
 /** The request of a run: normalised by the gateway (message ids created, contexts merged), read by the runner. */
 export const RunKwargs = z.object({
   /** null: continue from the head without new input. */
-  input: ChannelValues.extend({ messages: z.array(RunInputMessage).optional() }).nullable(),
+  input: RunInputValues.nullable(),
+  /** `input` is null then. */
+  command: RunCommand.optional(),
   context: RunContextValues,
   /** Upper bound of model turns. */
   recursion_limit: z.number().int().min(1),

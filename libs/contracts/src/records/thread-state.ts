@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ThreadInterrupts } from './interrupts.js';
 import { Message, RemoveMessage } from './messages.js';
 import { SandboxDriverKind } from './sandbox-driver.js';
 
@@ -68,6 +69,7 @@ export const ChannelValues = z.object({
   created_agent_name: z.string().optional().describe('The custom agent that was created in this thread'),
   extensions: MiddlewareFields.optional().describe('State of custom middlewares'),
   guards: MiddlewareFields.optional().describe('Counters of built-in middlewares, hidden from clients'),
+  interrupts: ThreadInterrupts.optional().describe('Questions that wait for a person, hidden from clients'),
   thread_context: ThreadContext.optional().describe('Date, memory and the like for the model, hidden from clients'),
 });
 export type ChannelValues = z.infer<typeof ChannelValues>;
@@ -86,17 +88,18 @@ export const CHANNEL_NAMES = [
   'created_agent_name',
   'extensions',
   'guards',
+  'interrupts',
   'thread_context',
 ] as const satisfies readonly ChannelName[];
 
 /** Channels that no client sees. */
-export type HiddenChannel = 'guards' | 'thread_context';
+export type HiddenChannel = 'guards' | 'interrupts' | 'thread_context';
 
 /** The state, or an update of it, without the fields that are hidden from clients. */
 export function toClientState<T extends { readonly [name in HiddenChannel]?: unknown }>(
   state: T,
 ): Omit<T, HiddenChannel> {
-  const { guards: _counters, thread_context: _context, ...shown } = state;
+  const { guards: _counters, interrupts: _asked, thread_context: _context, ...shown } = state;
   return shown;
 }
 

@@ -2,6 +2,7 @@ import type { RunContextValues, RunEvent } from '@caribou/contracts';
 import type { Clock } from '../util/clock.js';
 import type { Logger } from '../util/logger.js';
 import type { Instrumented } from './instrumentation.js';
+import type { InterruptAnswer, InterruptRequest } from './interrupts.js';
 
 /** The information about a run that its hooks and tools receive. */
 export interface RunContext extends Instrumented {
@@ -26,6 +27,22 @@ export interface RunContext extends Instrumented {
    * without waiting for the log. Rejects with FencedError when the run was lost.
    */
   emit(event: RunEvent): Promise<void>;
+  /**
+   * Asks a person and stops the run until somebody has answered: the run ends as `interrupted` and holds nothing. The run that
+   * continues calls the hook or the tool again from its beginning, and this returns the answer; so what is done before the
+   * call must be repeatable.
+   *
+   * @throws {Interrupted} while there is no answer: let it through
+   * @throws {InvalidRequestError} when value and schema exceed MAX_INTERRUPT_BYTES
+   */
+  interrupt(request: InterruptRequest): Promise<InterruptAnswer>;
+  /**
+   * Asks several questions at once and returns the answers so far by their keys; questions without an answer stay open when
+   * they are asked again.
+   *
+   * @throws {Interrupted} while none has an answer
+   */
+  interruptAll(requests: readonly InterruptRequest[]): Promise<ReadonlyMap<string, InterruptAnswer>>;
   /** Queues the run for memory extraction; has an effect when the run finishes, and is written with its end. */
   queueForMemory(): void;
 }

@@ -7,6 +7,7 @@ import {
   type RunContext,
   type Step,
   traceHook,
+  withInterrupts,
 } from '@caribou/core';
 
 export type HookName = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
@@ -44,6 +45,8 @@ const suffixes: Readonly<Record<HookName, string>> = {
  * Runs one hook over the chain: `before*` in list order, `after*` in reverse. Each update is reduced before the next
  * hook runs, so a hook sees what the ones before it did. `afterAgent` always runs completely.
  *
+ * @param step number of the super-step, of which the ids of interrupts are made
+ * @throws {Interrupted} when a hook asks a person: nothing of the pass counts, and it is repeated with the answer
  * @throws what a hook throws: it fails the run.
  */
 export async function runHooks(
@@ -51,6 +54,7 @@ export async function runHooks(
   hook: HookName,
   state: ThreadState,
   run: RunContext,
+  step = 0,
 ): Promise<HookPass> {
   const updates: HookUpdate[] = [];
   const steps: Step[] = [];
@@ -59,14 +63,14 @@ export async function runHooks(
   for (const middleware of hook.startsWith('after') ? [...chain].reverse() : chain) {
     // Most middlewares have few hooks; skipping absent ones saves turns of the event loop.
     if (middleware[hook] === undefined) continue;
-    const step = await callHook(middleware, hook, { state: reached, run });
-    if (step === undefined) continue;
-    steps.push(step);
-    if (step.update !== undefined && !isEmptyUpdate(step.update)) {
-      reached = applyUpdate(reached, step.update);
-      updates.push({ node: `${middleware.name}.${suffixes[hook]}`, update: step.update });
+    const result = await callHook(middleware, hook, { state: reached, run, step });
+    if (result === undefined) continue;
+    steps.push(result);
+    if (result.update !== undefined && !isEmptyUpdate(result.update)) {
+      reached = applyUpdate(reached, result.update);
+      updates.push({ node: nodeOf(middleware, hook), update: result.update });
     }
-    ended = step.end === true && hook !== 'afterAgent';
+    ended = result.end === true && hook !== 'afterAgent';
     if (ended) break;
   }
   return { state: reached, updates, ended, ...decisionsOf(steps) };
@@ -75,11 +79,20 @@ export async function runHooks(
 interface HookCall {
   readonly state: ThreadState;
   readonly run: RunContext;
+  readonly step: number;
 }
+
+const nodeOf = ({ name }: AgentMiddleware, hook: HookName): string => `${name}.${suffixes[hook]}`;
 
 function callHook(middleware: AgentMiddleware, hook: HookName, call: HookCall): Promise<Step | undefined> {
   const position = { middleware: middleware.name, hook };
-  return traceHook(call.run, position, async (run) => middleware[hook]?.(call.state, run));
+  const { state, step } = call;
+  return traceHook(call.run, position, async (run) => {
+    // After the last commit of a run there is no node to continue at.
+    if (hook === 'afterAgent') return middleware.afterAgent?.(state, run);
+    const scope = { scope: nodeOf(middleware, hook), layer: middleware.name, state, step };
+    return middleware[hook]?.(state, withInterrupts(run, scope));
+  });
 }
 
 function decisionsOf(steps: readonly Step[]): Pick<HookPass, 'again' | 'durable' | 'stopReason' | 'usage'> {

@@ -1,5 +1,5 @@
 import { ExtensionError, FencedError } from '@caribou/contracts';
-import { type AgentMiddleware, RunCancelled, RunDraining, RunLost, type ToolOutcome } from '@caribou/core';
+import { type AgentMiddleware, Interrupted, RunCancelled, RunDraining, RunLost, type ToolOutcome } from '@caribou/core';
 
 const MAX_DETAIL_CHARS = 500;
 
@@ -35,6 +35,7 @@ export function toFailedOutcome(toolName: string, error: unknown): ToolOutcome {
 
 const endsRun = (error: unknown): boolean =>
   error instanceof RunCancelled ||
+  error instanceof Interrupted ||
   error instanceof RunLost ||
   error instanceof RunDraining ||
   error instanceof FencedError ||

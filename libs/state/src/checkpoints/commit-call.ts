@@ -1,5 +1,7 @@
 import {
   CHANNEL_NAMES,
+  type ClientInterrupt,
+  clientInterruptsOf,
   isShownToUsers,
   type ChannelName,
   type CheckpointMetadata,
@@ -64,7 +66,13 @@ export async function checkpointCall(
   };
   const head = [
     checkpointText(body, compact),
-    JSON.stringify({ kind: 'checkpoint', parent_id: parent, metadata: draft.metadata, next: draft.next }),
+    JSON.stringify({
+      kind: 'checkpoint',
+      parent_id: parent,
+      metadata: draft.metadata,
+      next: draft.next,
+      ...interruptsOf(draft),
+    }),
   ];
   return {
     plan,
@@ -156,7 +164,14 @@ export const checkpointEvent = (draft: CheckpointDraft, minted: Minted): RunEven
   metadata: draft.metadata,
   next: [...draft.next],
   created_at: minted.createdAt,
+  ...interruptsOf(draft),
 });
+
+/** What waits for an answer, as the event has it. */
+function interruptsOf({ state }: CheckpointDraft): { readonly interrupts?: ClientInterrupt[] } {
+  const interrupts = clientInterruptsOf(state);
+  return interrupts.length === 0 ? {} : { interrupts };
+}
 
 /** Converts a run's commit into a draft. */
 export const draftOf = (request: CommitRequest, runId: string): CheckpointDraft => ({

@@ -90,6 +90,8 @@ local function settle(record, settled, current, others)
   local more = current ~= '' or redis.call('LLEN', inbox_key) > 0
   if not more then redis.call('ZREM', pending_key, pending_member) end
   touch(record, 'current', current, 'settled', settled, 'status', more and 'busy' or settled, unpack(others or {}))
-  if record.temporary == '1' and not more then expire_thread() end
+  -- A task that waits for an answer stays: it continues when its parent gets one.
+  local waits = settled == 'interrupted' and not p.erasing
+  if record.temporary == '1' and not more and not waits then expire_thread() end
   return more
 end

@@ -66,6 +66,10 @@ export interface StoreKeys {
    * that day. Tasks enter theirs under the keys of the threads that dispatch them.
    */
   readonly usagePrefix: string;
+  /** Sorted set: the user's threads that wait for answers, by the time since when. */
+  interrupted(userId: string): string;
+  /** Sorted set of all users: threads with an interrupt that has a deadline, by the first one. */
+  readonly interruptsDue: string;
   /** Sorted set of all users: threads with a slot, by the end of its lease. */
   readonly slots: string;
   /** Hash: thread → token of the holder of its slot. */
@@ -199,6 +203,8 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     model: ({ provider, model }) => modelKeys(`${prefix}model:${hashOf(provider, model)}`),
     threads: (userId) => `${user(userId)}:threads`,
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
+    interrupted: (userId) => `${user(userId)}:interrupted`,
+    interruptsDue: `${prefix}interrupts:due`,
     ...{ slots: `${prefix}slots`, slotTokens: `${prefix}slots:tokens` },
     childThreads: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
     probe: `${prefix}probe`,

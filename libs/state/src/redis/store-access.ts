@@ -29,6 +29,7 @@ function patternsOf(keys: StoreKeys) {
     binding: [sandbox],
     executions: [executions, `${keys.executionPrefix(anyThread)}*`],
     threads: [`${record}*`, keys.pending, keys.threads(ANY), inFlight, stored],
+    interrupts: [keys.interrupted(ANY), keys.interruptsDue],
     turns: [ready, capped, ...Object.values<string>({ ...keys.turnsOf(ANY) })],
     threadRecords: [record],
     runs: [`${keys.runPrefix(ANY)}*`],
@@ -64,6 +65,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
       return {
         reads: own.processes,
         writes: [
+          ...own.interrupts,
           ...[own.threads, own.turns, own.runs, own.events, own.executions, own.idempotency].flat(),
           ...own.conversions,
           ...[own.skills, own.agents, own.models, own.memories, own.memoryJobs].flat(),
@@ -76,6 +78,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
       return {
         reads: [own.conversions, own.skills, own.documents, own.managers].flat(),
         writes: [
+          ...own.interrupts,
           // The end of a run sets the deadline of its idempotency key.
           ...[own.threads, own.turns, own.runs, own.events, own.executions, own.idempotency].flat(),
           ...[own.agents, own.models].flat(),

@@ -51,6 +51,17 @@ function refusal([outcome, used]: Reply, request: AdmitRequest, settings: StoreS
       return otherBody();
     case 'gone':
       return new ConflictError('the run of this Idempotency-Key was deleted or rolled back', { details });
+    case 'nothing_asked':
+      return new ConflictError('command.resume: the thread waits for no answer; it may have been answered already', {
+        details,
+      });
+    case 'unknown_interrupt':
+      return new ConflictError(
+        `command.resume: the thread waits for no answer to interrupt ${String(used)}; it may have been answered already`,
+        { details: { ...details, interruptId: used } },
+      );
+    case 'other_checkpoint':
+      return new ConflictError('command: the thread went on since the checkpoint that the request names', { details });
     case 'crowded':
       return new RateLimitedError(`${settings.maxPending} threads are waiting or running, which is the limit`, {
         details: { limit: settings.maxPending },
@@ -116,6 +127,10 @@ function readRegeneratedRunId({ metadata }: AdmitRequest): string {
   return named.success ? named.data : '';
 }
 
+/** The interrupts that the run answers; none for a run with an input. */
+const resumeParams = ({ kwargs: { command } }: AdmitRequest) =>
+  command === undefined ? {} : { resume: Object.keys(command.answers ?? {}) };
+
 export function admissions(
   redis: RedisConnection,
   settings: StoreSettings,
@@ -147,6 +162,7 @@ export function admissions(
         regenerates: readRegeneratedRunId(request),
         traceparent: request.traceparent ?? '',
         body_hash: idempotency?.bodyHash ?? '',
+        ...resumeParams(request),
         max_queued: settings.maxQueuedRuns,
         max_in_flight: settings.maxInFlightRuns,
         max_pending: settings.maxPending,

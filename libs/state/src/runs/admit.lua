@@ -6,13 +6,15 @@
               checkpoint ('' for none), before_first (the checkpoint id for the empty state), regenerates (the run
               whose turn is regenerated, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
-              events_ttl_ms, max_log_bytes, kept_checkpoints; texts: metadata, kwargs, metadata of a new thread
+              events_ttl_ms, max_log_bytes, kept_checkpoints; for a run that continues a thread `resume`, the ids of the interrupts
+              that it answers; texts: metadata, kwargs, metadata of a new thread
   Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
           thread is under way}
          {'repeated', run record, kwargs or nil when the record holds them}
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
          {'budget', 'user' or 'key', its cost, its limit, time in ms}, {'large', bytes of the state}, {'stored', bytes}, {'erasing'}: is_being_erased,
+         {'nothing_asked'}, {'unknown_interrupt', id}, {'other_checkpoint'}: the interrupts of the head are answered or gone,
          {'damaged', key}: nothing is written ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
@@ -21,6 +23,7 @@
 -- @include ../includes/create.lua
 -- @include ../includes/state-bytes.lua
 -- @include ../includes/ledger.lua
+-- @include ../includes/interrupts.lua
 local damage = damaged_thread() or damaged_run(p.run)
 if damage then return { 'damaged', damage } end
 
@@ -51,7 +54,15 @@ local queued = runs
 
 local clears = p.strategy == 'interrupt' or p.strategy == 'rollback'
 local busy = #queued > 0 or (current and current.cancel == '')
-if p.strategy == 'reject' and busy then return { 'busy' } end
+if (p.strategy == 'reject' or p.resume) and busy then return { 'busy' } end
+if p.resume and #p.resume > 0 then
+  local open = {}
+  for _, asked in ipairs(open_in(record and record['v:interrupts'])) do open[asked.id] = true end
+  if not next(open) then return { 'nothing_asked' } end
+  for _, id in ipairs(p.resume) do
+    if not open[id] then return { 'unknown_interrupt', id } end
+  end
+end
 if not clears and #queued >= p.max_queued then return { 'full' } end
 local others = redis.call('SCARD', in_flight_key) - (clears and #queued or 0)
 if others >= p.max_in_flight then return { 'quota' } end
@@ -106,6 +117,8 @@ if p.checkpoint ~= '' then
   end
   if not (is_first and record.head == '') and not continues(p.checkpoint) then fork = p.checkpoint end
 end
+
+if p.resume and fork ~= '' then return { 'other_checkpoint' } end
 
 local cancelled, ended = {}, {}
 if clears then

@@ -19,6 +19,7 @@ import { loadScript } from '../redis/scripts.js';
 import { budgetStateOf } from '../usage/budget-state.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callOwned } from '../redis/thread-call.js';
+import { interruptedParams } from '../redis/interrupted-params.js';
 import { turnParams } from '../turns/turn-params.js';
 
 const script = loadScript('runs/finish');
@@ -92,6 +93,7 @@ export async function finishRun(
       max_log_bytes: settings.maxLogBytes,
       journal_ttl_ms: settings.journalTtlMs,
       executions: redis.keys.executionPrefix(lease),
+      ...interruptedParams(redis, lease),
       kept_checkpoints: settings.keptCheckpoints,
       ...(request.remember === undefined ? {} : { remember: memoryQueueEntry(redis, lease, request.remember) }),
       ...(request.deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, request.deadLetter) }),

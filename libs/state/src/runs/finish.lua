@@ -6,7 +6,7 @@
               may know), incomplete (whether events up to that number are missing here), those of run-commit.lua when
               `commit` is there, and with it has_next (whether its checkpoint names further nodes),
               events_ttl_ms, idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
-              execution entries), and where memory is to be extracted `remember`: {due, user_due,
+              execution entries), interrupted (interrupts.lua), and where memory is to be extracted `remember`: {due, user_due,
               jobs, member, agent}, the keys of memory-job.lua; where a dead letter belongs to it
               `dead_letters`: {key, letter, max}; with a limit of running threads `turns` (turn-queue.lua); `replaced`: {kwargs} to put into a record that cannot be read
               texts: those of run-commit.lua, then the other entries
@@ -16,6 +16,7 @@
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
+-- @include ../includes/interrupts.lua
 local turns = p.turns
 -- @include ../turns/turn-queue.lua
 local user = user_of(pending_member)
@@ -81,9 +82,10 @@ local function expire_journal()
   redis.call('PEXPIRE', executions_key, p.journal_ttl_ms)
 end
 
-local function settled_status()
+local function settled_status(open)
   if rollback then return record.settled end
   if p.status == 'error' or p.status == 'timeout' then return 'error' end
+  if #open > 0 then return 'interrupted' end
   if p.status ~= 'success' or record.head == '' then return 'idle' end
   local has_next = p.has_next
   if has_next == nil then has_next = #checkpoint_of(record.head, redis.call('HGET', checkpoints_key, record.head)).next > 0 end
@@ -132,6 +134,9 @@ else
 end
 expire_journal()
 release_lease()
-local more = settle(record, settled_status(), '', thread_fields)
+local asked = asked_after(thread_fields)
+local open = open_in(asked)
+local more = settle(record, settled_status(open), '', thread_fields)
+if (asked or record['v:interrupts']) and record.temporary ~= '1' then list_interrupts(open, pending_member) end
 if turns and leave_running(user, thread_id) then more = true end
 return { 'ok', rollback and 1 or 0, first, checkpoint, created_at, more and 1 or 0, run.bytes, budget }

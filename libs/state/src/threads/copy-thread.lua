@@ -3,13 +3,14 @@
   checkpoint, without its runs and their usage. Memory extraction reads only messages added from now on.
   KEYS, ARGV  thread.lua; then record, log, checkpoints, order and feed of the new thread, and its memory jobs;
               parameters target (its id), at (the checkpoint it ends with; absent: the head), last_row (the last
-              of the feed then), max_threads (0: no limit); text: its metadata, '' for the same
+              of the feed then), max_threads (0: no limit), interrupted (interrupts.lua); text: its metadata, '' for the same
   Reply  {'ok', new thread record, bytes of its state, how many threads the user has}; {'taken'}, {'many'}, {'busy'}, {'no_thread'}, {'no_checkpoint'}, {'erasing'},
          {'damaged', key}: nothing is written ]]
 -- @include ../includes/idle.lua
 -- @include ../includes/clock.lua
 -- @include ../includes/create.lua
 -- @include ../includes/state-bytes.lua
+-- @include ../includes/interrupts.lua
 local refusal, record = refused_idle()
 if refusal then return refusal end
 local copies = { more_key(1), more_key(2), more_key(3), more_key(4), more_key(5), more_key(6) }
@@ -47,6 +48,11 @@ redis.call('HSET', copy, 'created_at', now_iso, 'updated_at', now_iso, 'pruned',
   'metadata', metadata ~= '' and metadata or record.metadata)
 redis.call('HDEL', copy, 'epoch')
 if p.at then end_with(p.at) end
+local open = open_in(redis.call('HGET', copy, 'v:interrupts'))
+if #open > 0 then
+  redis.call('HSET', copy, 'status', 'interrupted', 'settled', 'interrupted')
+  list_interrupts(open, pending_member:match('^[^/]+') .. '/' .. p.target)
+end
 redis.call('HSET', jobs, 'floor', record.next_entry - 1)
 redis.call('ZADD', threads_key, now_ms, p.target)
 local newest = record.head ~= '' and redis.call('HGET', checkpoints_key, p.at or record.head)

@@ -11,6 +11,7 @@ import {
 import type { ThreadKey } from '@caribou/core';
 import type { ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
+import { interruptedParams } from '../redis/interrupted-params.js';
 import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callThread, type Reply } from '../redis/thread-call.js';
@@ -117,7 +118,13 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
       const target = redis.keys.thread(copy);
       const { jobs } = redis.keys.memoryJob(copy);
       const reply = await callThread(redis, thread, scripts.copy, {
-        params: { target: newThreadId, at: at?.checkpointId, last_row: at?.lastSeq, max_threads: settings.maxThreads },
+        params: {
+          target: newThreadId,
+          at: at?.checkpointId,
+          last_row: at?.lastSeq,
+          max_threads: settings.maxThreads,
+          ...interruptedParams(redis, thread),
+        },
         texts: [metadata === undefined ? '' : JSON.stringify(metadata)],
         moreKeys: [target.record, target.log, target.checkpoints, target.order, target.feed, jobs],
       });

@@ -11,6 +11,7 @@ import {
 import {
   type Clock,
   type LoopHost,
+  NO_INTERRUPTS_HERE,
   type RunContext,
   RunLost,
   type SandboxPort,
@@ -54,6 +55,7 @@ export function fakeRun(overrides: Partial<RunContext> = {}): FakeRun {
       events.push(event);
       return Promise.resolve();
     },
+    ...NO_INTERRUPTS_HERE,
     queueForMemory: () => void (isMemorable = true),
     recordDecision: (middleware, decision) => void decisions.push(`${middleware}: ${decision}`),
     ...overrides,

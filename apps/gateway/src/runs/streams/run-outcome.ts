@@ -1,5 +1,6 @@
 import {
   type CheckpointView,
+  clientInterruptsOf,
   type NumberedEvent,
   NotFoundError,
   type RunSummary,
@@ -9,6 +10,7 @@ import {
 import type { ThreadKey } from '@caribou/core';
 import type { ThreadStore } from '@caribou/state';
 import { type FollowPorts, retryWhileUnavailable, RunFollower } from '@caribou/runs';
+import { askedAtEnd } from './projections/frame.js';
 
 /** How a run ended, according to its events. */
 export interface RunOutcome {
@@ -79,8 +81,8 @@ export interface FinalPorts {
 }
 
 /**
- * The answer of `wait` and `join`: the values of the run's last checkpoint, with an empty `__interrupt__` when the run
- * stopped at a breakpoint, or `__error__` when it failed.
+ * The answer of `wait` and `join`: the values of the run's last checkpoint, with `__interrupt__` when the run waits for
+ * answers (empty when it stopped at a breakpoint), or `__error__` when it failed.
  *
  * @throws the signal's reason
  */
@@ -101,8 +103,9 @@ export async function readFinalValues(
     options,
   );
   if (view === null) return {};
-  const interrupted = outcome.status === 'success' && view.next.length > 0;
-  return { ...toClientState(view.state), ...(interrupted ? { __interrupt__: [] } : {}) };
+  const end = { kind: 'end', status: outcome.status } as const;
+  const asked = askedAtEnd(end, { next: view.next, interrupts: clientInterruptsOf(view.state) });
+  return { ...toClientState(view.state), ...(asked === undefined ? {} : { __interrupt__: asked }) };
 }
 
 /** The run's last checkpoint, or, after a rollback, the newest checkpoint of the thread. */

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { CheckpointId, ThreadId } from '../../common/ids.js';
-import { MultitaskStrategy, RunContextValues, StreamMode } from '../../records/runs.js';
+import { END_NODE, MultitaskStrategy, RunContextValues, StreamMode } from '../../records/runs.js';
+import { NextNode } from '../../records/thread-state.js';
 import { MaxTokens, Temperature } from '../../settings/call-settings.js';
 import { ClientMetadata, FreeJson, OpenContext, Unsupported } from '../route.js';
-import { RunInput } from './client-state.js';
+import { RunInput, StateValues } from './client-state.js';
 
 const MAX_ASSISTANT_CHARS = 200;
 
@@ -46,10 +47,32 @@ export const CheckpointRef = z.object({
     .describe('As returned by a history of one entry: the newest checkpoint is used instead of this one'),
 });
 
-const noCommand = (value: unknown): boolean =>
-  typeof value !== 'object' ||
-  value === null ||
-  Object.values(value).every((part) => part === null || part === undefined);
+const GotoTarget = z.union([NextNode, z.literal(END_NODE)], {
+  error: `must be one of ${[...NextNode.options, END_NODE].join(', ')}`,
+});
+
+/** The updates of a command as LangGraph sends them: an object, or a list of [channel, value]. */
+const asObject = (value: unknown): unknown =>
+  Array.isArray(value) && value.every((pair) => Array.isArray(pair) && pair.length === 2)
+    ? Object.fromEntries(value as [string, unknown][])
+    : value;
+
+/** LangGraph's Command. Without any part it counts as absent, as some clients always send one. */
+const Command = z
+  .object({
+    resume: z
+      .unknown()
+      .optional()
+      .describe('The answer to the only open interrupt, or an object with the answer to each by interrupt id'),
+    goto: z
+      .preprocess((value) => (Array.isArray(value) && value.length === 1 ? value[0] : value), GotoTarget.nullish())
+      .describe('The node to continue at; open interrupts are withdrawn'),
+    update: z.preprocess(asObject, StateValues.nullish()).describe('Applied before the run continues'),
+  })
+  .catchall(Unsupported)
+  .transform((command) =>
+    Object.values(command).every((part) => part === null || part === undefined) ? undefined : command,
+  );
 
 /**
  * Fields that the routes which prepare a regeneration return in addition to the run's body; clients may send them
@@ -64,13 +87,7 @@ const ofPreparation = {
 const runFields = z.object({
   assistant_id: z.string().min(1).max(MAX_ASSISTANT_CHARS).describe('Graph name or assistant id'),
   input: RunInput.nullish().describe('null continues from the head without new input'),
-  command: z
-    .unknown()
-    .refine(
-      noCommand,
-      'is not supported: agents here ask by ask_clarification and end the run; send the answer as a message, or input null to go on',
-    )
-    .optional(),
+  command: Command.nullish().describe('Continues a thread that waits for an answer; not together with input'),
   stream_mode: streamModes.nullish().describe('One mode or a list; default values'),
   stream_subgraphs: z.boolean().nullish(),
   on_disconnect: z.enum(['cancel', 'continue']).nullish(),

@@ -1,4 +1,4 @@
-import type { RunEvent, RunRecord } from '@caribou/contracts';
+import type { ClientInterrupt, RunEvent, RunEventOf, RunRecord } from '@caribou/contracts';
 
 /** One frame of an event stream before it gets its id. */
 export type Frame =
@@ -35,6 +35,8 @@ export interface ProjectionState {
   checkpointId: string | null;
   /** The nodes that follow the newest checkpoint. */
   next: readonly string[];
+  /** What waits for an answer at the newest checkpoint. */
+  interrupts: readonly ClientInterrupt[];
   /** Time of the newest checkpoint. Debug frames have it as their timestamp, since events have no time of their own. */
   timestamp: string;
   model: string;
@@ -81,6 +83,18 @@ export interface ProjectionContext {
  * event.
  */
 export type Projection = (event: RunEvent, context: ProjectionContext) => readonly Frame[];
+
+/**
+ * What clients are to answer when a run has ended: its interrupts, an empty list at a breakpoint; undefined for a run that
+ * waits for nothing.
+ */
+export function askedAtEnd(
+  { status }: RunEventOf<'end'>,
+  { interrupts, next }: Pick<ProjectionState, 'interrupts' | 'next'>,
+): readonly ClientInterrupt[] | undefined {
+  if (status === 'interrupted' && interrupts.length > 0) return interrupts;
+  return status === 'success' && next.length > 0 ? [] : undefined;
+}
 
 /** A frame whose data is plain JSON. */
 export const jsonFrame = (event: string, data: unknown): Frame => ({ event, data: JSON.stringify(data) });

@@ -16,6 +16,7 @@ const context = (): ProjectionContext => ({
     attempt: 1,
     checkpointId: null,
     next: [],
+    interrupts: [],
     timestamp: '2026-01-01T00:00:00.000Z',
     model: 'm1',
     tasks: new Map(),

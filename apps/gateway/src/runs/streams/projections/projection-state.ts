@@ -8,6 +8,7 @@ export const initialState = (run: Pick<RunRecord, 'attempt' | 'created_at' | 'kw
   attempt: Math.max(1, run.attempt),
   checkpointId: null,
   next: [],
+  interrupts: [],
   timestamp: run.created_at,
   model: run.kwargs.context.model_name ?? '',
   tasks: new Map(),
@@ -29,6 +30,7 @@ export function reduce(state: ProjectionState, event: RunEvent, kinds: ReadonlyS
     case 'checkpoint':
       state.checkpointId = event.checkpoint_id;
       state.next = event.next;
+      state.interrupts = event.interrupts ?? [];
       state.timestamp = event.created_at;
       state.tasks.clear();
       return;

@@ -23,7 +23,7 @@ const taskEnd = (event: RunEventOf<'task.end'>, { state }: ProjectionContext): R
   name: event.node,
   result: event.update,
   error: event.error,
-  interrupts: [],
+  interrupts: event.interrupts ?? [],
 });
 
 /** A frame with the input of a node, which is the values of the newest checkpoint. */
@@ -94,7 +94,7 @@ function debugCheckpoint(event: RunEventOf<'checkpoint'>, threadId: string): Par
   const parent = event.parent_id === null ? null : checkpoint(event.parent_id);
   const rest = {
     ...toCheckpointFields(event),
-    tasks: event.next.map((name) => toTask(event.checkpoint_id, name)),
+    tasks: event.next.map((name) => toTask(event, name)),
     config: { configurable: own },
     ...(parent === null ? {} : { parent_config: { configurable: parent } }),
     checkpoint: own,
@@ -103,9 +103,10 @@ function debugCheckpoint(event: RunEventOf<'checkpoint'>, threadId: string): Par
   return { before: '{"values":', after: `,${JSON.stringify(rest).slice(1)}` };
 }
 
-const toTask = (checkpointId: string, name: string) => ({
+/** A task that follows; what is asked at a checkpoint is asked by its one node. */
+const toTask = ({ checkpoint_id: checkpointId, interrupts = [] }: RunEventOf<'checkpoint'>, name: string) => ({
   id: deriveTaskId(checkpointId, name),
   name,
   path: ['__pregel_pull', name],
-  interrupts: [],
+  interrupts,
 });

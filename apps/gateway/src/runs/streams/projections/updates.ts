@@ -1,14 +1,16 @@
-import { jsonFrame, NO_FRAMES, type Projection } from './frame.js';
+import { askedAtEnd, jsonFrame, NO_FRAMES, type Projection } from './frame.js';
 
-/** Mode `updates`: what each node changed, one node per frame, and an empty interrupt at a breakpoint. */
+/** Mode `updates`: what each node changed, one node per frame, and what waits for an answer at the end. */
 export const updates: Projection = (event, { state }) => {
   switch (event.kind) {
     case 'task.end':
-      return event.error === null ? [jsonFrame('updates', { [event.node]: event.update })] : NO_FRAMES;
-    case 'end':
-      return event.status === 'success' && state.next.length > 0
-        ? [jsonFrame('updates', { __interrupt__: [] })]
+      return event.error === null && event.interrupts === undefined
+        ? [jsonFrame('updates', { [event.node]: event.update })]
         : NO_FRAMES;
+    case 'end': {
+      const asked = askedAtEnd(event, state);
+      return asked === undefined ? NO_FRAMES : [jsonFrame('updates', { __interrupt__: asked })];
+    }
     default:
       return NO_FRAMES;
   }

@@ -1,0 +1,36 @@
+-- Interrupts of a thread: the channel `interrupts`, of which the thread's record has a copy. Needs thread.lua, clock.lua.
+
+-- The open interrupts in the text of the channel, which may be absent.
+local function open_in(text)
+  if not text or text == '' then return {} end
+  return cjson.decode(text).open or {}
+end
+
+-- The text of the channel after a commit: `changed` are the fields { field, value, … } that the caller is about to write.
+local function asked_after(changed)
+  for index = 1, #changed, 2 do
+    if changed[index] == 'v:interrupts' then return changed[index + 1] end
+  end
+  return redis.call('HGET', record_key, 'v:interrupts')
+end
+
+-- Lists the thread as one that waits, or not. p.interrupted: {threads, due}, sorted sets of the user's waiting threads by time
+-- and of all threads by their first deadline; absent where threads have no owner who could answer.
+local function list_interrupts(open, member)
+  if not p.interrupted then return end
+  local first
+  for _, asked in ipairs(open) do
+    if asked.expires_ms and (not first or asked.expires_ms < first) then first = asked.expires_ms end
+  end
+  local thread = member:match('/(.*)$')
+  if #open > 0 then
+    redis.call('ZADD', p.interrupted.threads, now_ms, thread)
+  else
+    redis.call('ZREM', p.interrupted.threads, thread)
+  end
+  if first then
+    redis.call('ZADD', p.interrupted.due, first, member)
+  else
+    redis.call('ZREM', p.interrupted.due, member)
+  end
+end
