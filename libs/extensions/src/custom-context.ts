@@ -1,12 +1,15 @@
-import { ExtensionError, toClientState, type ThreadState } from '@caribou/contracts';
+import { Decider, ExtensionError, omitUndefined, toClientState, type ThreadState } from '@caribou/contracts';
 import type { RunContext } from '@caribou/core';
+import { z } from 'zod';
 import { describeSource, logFieldsOf, type Speaker } from './given-step.js';
 import type { Guard } from './hook-guard.js';
 import { jsonText } from './json-text.js';
-import type { CustomContext, PlainFields, ShownState } from './public-types.js';
+import { faultsOf } from './own-state.js';
+import type { CustomContext, CustomQuestion, PlainFields, ShownState } from './public-types.js';
 
 const MAX_EVENT_BYTES = 65_536;
 const MAX_TEXT_CHARS = 1_000;
+const MAX_WAIT_MS = 365 * 24 * 3_600_000;
 
 export interface ContextParts<Own> {
   readonly speaker: Speaker;
@@ -37,8 +40,29 @@ export function customContext<Own>({ speaker, run, guard, own }: ContextParts<Ow
         throw new ExtensionError(`an event of ${describeSource(speaker)} has ${bytes} bytes, over ${MAX_EVENT_BYTES}`);
       await guard.outside(() => run.emit({ kind: 'custom', data: JSON.parse(text) as unknown }));
     },
+    interrupt: (question) => ask(question, { speaker, run, guard }),
     decided: (decision, fields) => run.recordDecision(speaker.name, cut(decision), fields),
   };
+}
+
+const Question = z.strictObject({
+  value: z.unknown(),
+  schema: z.record(z.string(), z.unknown()).optional(),
+  key: z.string().min(1).max(100).optional(),
+  decider: Decider.optional(),
+  expiresInMs: z.int().min(1).max(MAX_WAIT_MS).optional(),
+  onExpiry: z.unknown(),
+});
+
+/** @throws {ExtensionError} when the question has another shape or is not plain JSON */
+async function ask(question: CustomQuestion, { speaker, run, guard }: Omit<ContextParts<unknown>, 'own'>) {
+  const text = jsonText(question);
+  const parsed = Question.safeParse(text === undefined ? undefined : JSON.parse(text));
+  if (!parsed.success) throw new ExtensionError(`an interrupt of ${describeSource(speaker)}: ${faultsOf(parsed.error)}`);
+  const { expiresInMs, value, ...rest } = parsed.data;
+  const expiresAtMs = expiresInMs === undefined ? undefined : run.clock.now() + expiresInMs;
+  const request = { value: value ?? null, ...omitUndefined({ ...rest, expiresAtMs }) };
+  return (await guard.outside(() => run.interrupt(request))).value;
 }
 
 const cut = (text: string): string => String(text).slice(0, MAX_TEXT_CHARS);

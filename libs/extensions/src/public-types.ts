@@ -41,8 +41,29 @@ export interface CustomContext<Own> {
   log(fields: PlainFields, text: string): void;
   /** Publishes a `custom` event to the run's watchers; at most 64 KiB of JSON. */
   emit(data: unknown): Promise<void>;
+  /**
+   * Asks a person and returns the answer as JSON. Until there is one, this leaves the hook or the tool by an exception, which
+   * must not be caught: the run ends as `interrupted` and holds nothing. The run that continues calls the hook or the tool
+   * again from its beginning; so what comes before the call must be repeatable. Not in `wrapModelCall` and `afterAgent`.
+   */
+  interrupt(question: CustomQuestion): Promise<unknown>;
   /** Records what was decided, for the run's log. */
   decided(decision: string, fields?: PlainFields): void;
+}
+
+/** A question to a person. */
+export interface CustomQuestion {
+  /** What is asked: plain JSON, with the schema at most 64 KiB. Clients get it as the interrupt's value. */
+  readonly value: unknown;
+  /** JSON Schema of the answer, for clients; the answer itself is not checked. */
+  readonly schema?: Readonly<Record<string, unknown>>;
+  /** Distinguishes several questions of one hook or tool call; by default they are numbered in their order. */
+  readonly key?: string;
+  /** Who may answer, default `owner`: the thread's owner or an administrator. */
+  readonly decider?: 'owner' | 'admin';
+  /** After so many milliseconds `onExpiry`, or null, is the answer; default: it waits for ever. */
+  readonly expiresInMs?: number;
+  readonly onExpiry?: unknown;
 }
 
 /** What a before/after hook decides. */

@@ -1,6 +1,7 @@
 import { FencedError, TooLargeError, UnavailableError } from '@caribou/contracts';
 import { fakeRun } from '@caribou/testing';
 import { executeAtMostOnce } from './execute-at-most-once.js';
+import { Interrupted } from '../agent/interrupts.js';
 import type { CallState, JournaledCall, ToolJournal } from './tool-journal.js';
 import type { ToolOutcome } from '../agent/tool.js';
 
@@ -9,6 +10,7 @@ const outcome: ToolOutcome = { content: 'done it' };
 function journalSaying(state: CallState, failure?: Error) {
   const entered: JournaledCall[] = [];
   const kept: ToolOutcome[] = [];
+  const withdrawn: string[] = [];
   const journal: ToolJournal = {
     start: (call) => {
       entered.push(call);
@@ -19,8 +21,12 @@ function journalSaying(state: CallState, failure?: Error) {
       kept.push(result);
       return Promise.resolve();
     },
+    withdraw: (call) => {
+      withdrawn.push(call.key);
+      return Promise.resolve();
+    },
   };
-  return { journal, entered, kept };
+  return { journal, entered, kept, withdrawn };
 }
 const once = (journal: ToolJournal, make: () => Promise<ToolOutcome>, what: unknown = { a: 1, b: 2 }) =>
   executeAtMostOnce({ journal, context: { run: fakeRun({ epoch: 7 }), key: 'r:c' }, what }, make);
@@ -60,6 +66,14 @@ describe(executeAtMostOnce, () => {
       expect(await once(journal, () => Promise.resolve(outcome))).toEqual(outcome);
     },
   );
+
+  test('a call that asks a person is withdrawn, so that it begins again with the answer', async () => {
+    const { journal, kept, withdrawn } = journalSaying({ state: 'new' });
+
+    await expect(once(journal, () => Promise.reject(new Interrupted([])))).rejects.toThrow(Interrupted);
+    expect(withdrawn).toEqual(['r:c']);
+    expect(kept).toEqual([]);
+  });
 
   test('who was overtaken hears it', async () => {
     const { journal } = journalSaying({ state: 'new' }, new FencedError('ended as unknown'));

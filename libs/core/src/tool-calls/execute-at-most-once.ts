@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { AppError, isRecord } from '@caribou/contracts';
+import { Interrupted } from '../agent/interrupts.js';
 import type { ToolContext, ToolOutcome } from '../agent/tool.js';
 import type { JournaledCall, ToolJournal } from './tool-journal.js';
 
@@ -12,7 +13,8 @@ export interface AtMostOnceCall {
 
 /**
  * Executes a tool call whose effect must not happen twice. A known key is not executed again: the result is its stored
- * outcome, or that the outcome is unknown. An error of `make` is rethrown, and the call counts as started.
+ * outcome, or that the outcome is unknown. An error of `make` is rethrown, and the call counts as started; but one that asks a
+ * person has had no effect by then, and begins again with the answer.
  *
  * @throws FencedError, UnavailableError as the journal's `start`, before anything was called
  */
@@ -21,7 +23,7 @@ export async function executeAtMostOnce(parts: AtMostOnceCall, make: () => Promi
   const known = await parts.journal.start(call);
   switch (known.state) {
     case 'new':
-      return await store(parts, call, await make());
+      return await store(parts, call, await begin(parts, call, make));
     case 'done':
       return known.outcome;
     case 'unknown':
@@ -31,6 +33,19 @@ export async function executeAtMostOnce(parts: AtMostOnceCall, make: () => Promi
         content: 'Error: This call was made before with other arguments; it was not made again.',
         isError: true,
       };
+  }
+}
+
+async function begin(
+  { journal }: AtMostOnceCall,
+  call: JournaledCall,
+  make: () => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
+  try {
+    return await make();
+  } catch (error) {
+    if (error instanceof Interrupted) await journal.withdraw(call);
+    throw error;
   }
 }
 

@@ -47,4 +47,10 @@ export interface ToolJournal {
    * @throws TooLargeError
    */
   finish(call: JournaledCall, outcome: ToolOutcome): Promise<void>;
+  /**
+   * Removes a call that this epoch started and that had no effect: its key may be started again. Idempotent.
+   *
+   * @throws FencedError when this epoch did not start the call, or it has an outcome
+   */
+  withdraw(call: JournaledCall): Promise<void>;
 }

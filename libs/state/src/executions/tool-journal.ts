@@ -5,7 +5,11 @@ import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';
 import { resultText } from './stored-result.js';
 
-const scripts = { start: loadScript('executions/start-call'), end: loadScript('executions/end-call') };
+const scripts = {
+  start: loadScript('executions/start-call'),
+  end: loadScript('executions/end-call'),
+  withdraw: loadScript('executions/withdraw-call'),
+};
 
 /** Records tool calls with an effect outside of the thread. Entries expire some time after their run ended. */
 export function redisToolJournal(redis: RedisConnection): ToolJournal {
@@ -24,6 +28,12 @@ export function redisToolJournal(redis: RedisConnection): ToolJournal {
       const reply = await redis.run(scripts.end, [entryKey(call)], [String(call.epoch), text]);
       const [state, reason = ''] = reply as [string, string?];
       if (state === 'fenced') throw toFencedError('ended', reason, call);
+    },
+    async withdraw(call) {
+      const { executions } = redis.keys.thread(call);
+      const reply = await redis.run(scripts.withdraw, [entryKey(call), executions], [String(call.epoch), call.key]);
+      const [state, reason = ''] = reply as [string, string?];
+      if (state === 'fenced') throw toFencedError('withdrawn', reason, call);
     },
   };
 }

@@ -16,5 +16,9 @@ export function memoryToolJournal(): ToolJournal {
       if (entry !== undefined) entry.state = { state: 'done', outcome };
       return Promise.resolve();
     },
+    withdraw: (call) => {
+      if (entries.get(nameOf(call))?.state.state === 'unknown') entries.delete(nameOf(call));
+      return Promise.resolve();
+    },
   };
 }

@@ -162,12 +162,20 @@ describe('RunCreate', () => {
     });
   });
 
-  test('a command is refused with an alternative, and an empty one is ignored', () => {
-    expect(faultOf({ command: { resume: 'blue' } })).toContain('ask_clarification');
-    expect(faultOf({ command: { goto: 'tools' } })).not.toBe('none');
-    expect(faultOf({ command: {} })).toBe('none');
+  test('a command is LangGraph’s: an answer, a node of this agent, an update; an empty one counts as absent', () => {
+    const commandOf = (command: unknown) => RunCreate.parse({ assistant_id: 'lead_agent', command }).command;
+    expect(commandOf({ resume: 'blue' })).toEqual({ resume: 'blue' });
+    expect(commandOf({ resume: { a: 1 }, goto: ['tools'] })).toMatchObject({ resume: { a: 1 }, goto: 'tools' });
+    expect(commandOf({ goto: '__end__', update: [['title', 'New']] })).toMatchObject({ update: { title: 'New' } });
+    expect(commandOf({})).toBeUndefined();
+    expect(commandOf({ resume: null, update: null })).toBeUndefined();
     expect(faultOf({ command: null, input: null })).toBe('none');
+    expect(faultOf({ command: { goto: 'nowhere' } })).toContain('must be one of model_request, after_model, tools, __end__');
+    expect(faultOf({ command: { goto: { node: 'tools', input: {} } } })).toContain('must be one of');
+    expect(faultOf({ command: { update: { guards: {} } } })).toContain('written by the server only');
+    expect(faultOf({ command: { retry: 1 } })).toContain('not supported');
   });
+
 
   test('context loses what only the server sets, and nulls', () => {
     const context = {
