@@ -26,7 +26,6 @@ import { RegenerationController } from './threads/regenerate/regeneration.contro
 import { RegenerationService } from './threads/regenerate/regeneration.service.js';
 import { TurnDurations } from './threads/messages/turn-durations.js';
 import { RunAgents } from './runs/run-agents.js';
-import { RunCommands } from './runs/run-commands.js';
 import { RunInputs } from './runs/run-inputs.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
@@ -89,7 +88,6 @@ export class AppModule {
         RegenerationService,
         RunsService,
         RunAgents,
-        RunCommands,
         RunInputs,
         TurnDurations,
         AgentsService,

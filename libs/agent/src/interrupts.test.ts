@@ -80,7 +80,11 @@ describe('a tool that asks a person', () => {
     const [asked] = stopped.state.interrupts?.open ?? [];
     expect(asked).toMatchObject({ value: { question: 'May I?' }, run_id: 'run-1', decider: 'owner', kind: 'question' });
     expect(stopped.events).toContainEqual(
-      expect.objectContaining({ kind: 'task.end', update: null, interrupts: [expect.objectContaining({ id: asked?.id })] }),
+      expect.objectContaining({
+        kind: 'task.end',
+        update: null,
+        interrupts: [expect.objectContaining({ id: asked?.id })],
+      }),
     );
 
     const state = answered(stopped, 'yes');
@@ -110,7 +114,14 @@ describe('a tool that asks a person', () => {
       messages: [
         humanMessage('go', 'h1'),
         {
-          ...{ type: 'ai', id: 'a1', content: '', additional_kwargs: {}, response_metadata: {}, invalid_tool_calls: [] },
+          ...{
+            type: 'ai',
+            id: 'a1',
+            content: '',
+            additional_kwargs: {},
+            response_metadata: {},
+            invalid_tool_calls: [],
+          },
           tool_calls: [{ type: 'tool_call', id: callId, name: 'ask', args: {} }],
         },
       ],
@@ -165,7 +176,9 @@ describe('a tool that asks a person', () => {
     const again = lastOf(await run({ ...parts, state: answered(stopped, 'a') }));
     expect(again.state.interrupts).toMatchObject({ open: [{ value: 2 }], answered: [{ answer: 'a' }] });
 
-    const done = lastOf(await run({ ...parts, state: answered(again, 'b'), answers: [{ content: [], calls: [] }, BYE] }));
+    const done = lastOf(
+      await run({ ...parts, state: answered(again, 'b'), answers: [{ content: [], calls: [] }, BYE] }),
+    );
     expect(texts(done.state).slice(-2)).toEqual(['tool: ["a","b"]', 'ai: bye']);
   });
 });
@@ -190,7 +203,9 @@ describe('a hook that asks a person', () => {
     expect(stopped.next).toEqual([next]);
     expect(stopped.state.interrupts?.open).toMatchObject([{ value: hook }]);
 
-    const done = lastOf(await run({ state: answered(stopped, { ok: true }), chain, position, answers: [{ content: ['hello'] }] }));
+    const done = lastOf(
+      await run({ state: answered(stopped, { ok: true }), chain, position, answers: [{ content: ['hello'] }] }),
+    );
 
     expect(got).toEqual([{ ok: true }]);
     expect(texts(done.state)).toEqual(['human: go', 'ai: hello']);
@@ -214,7 +229,7 @@ describe('a hook that asks a person', () => {
     const tool: AnyTool = {
       ...plainTool,
       name: 'ask',
-      invoke: async (_args, { run: big }) => ({ content: String(await big.interrupt({ value: 'x'.repeat(70_000) })) }),
+      invoke: async (_args, { run: big }) => ({ content: (await big.interrupt({ value: 'x'.repeat(70_000) })).id }),
     };
     await expect(
       run({ state: start(), tools: [tool], answers: [{ content: [], calls: [{ name: 'ask' }] }] }),

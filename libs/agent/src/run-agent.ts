@@ -180,7 +180,7 @@ const nodes: Readonly<Record<NextNode, Node>> = {
 /** Runs one hook over the chain; its changes become part of the next commit. */
 async function runChain({ chain, run }: AgentRun, draft: TurnDraft, hook: HookName): Promise<HookPass> {
   try {
-    const pass = await runHooks(chain, hook, draft.state, run, draft.step);
+    const pass = await runHooks(chain, hook, draft.state, { ...run, step: draft.step });
     draft.addHooks(hook, pass);
     return pass;
   } catch (error) {

@@ -51,14 +51,15 @@ const Question = z.strictObject({
   key: z.string().min(1).max(100).optional(),
   decider: Decider.optional(),
   expiresInMs: z.int().min(1).max(MAX_WAIT_MS).optional(),
-  onExpiry: z.unknown(),
+  onExpiry: z.unknown().optional(),
 });
 
 /** @throws {ExtensionError} when the question has another shape or is not plain JSON */
 async function ask(question: CustomQuestion, { speaker, run, guard }: Omit<ContextParts<unknown>, 'own'>) {
   const text = jsonText(question);
   const parsed = Question.safeParse(text === undefined ? undefined : JSON.parse(text));
-  if (!parsed.success) throw new ExtensionError(`an interrupt of ${describeSource(speaker)}: ${faultsOf(parsed.error)}`);
+  if (!parsed.success)
+    throw new ExtensionError(`an interrupt of ${describeSource(speaker)}: ${faultsOf(parsed.error)}`);
   const { expiresInMs, value, ...rest } = parsed.data;
   const expiresAtMs = expiresInMs === undefined ? undefined : run.clock.now() + expiresInMs;
   const request = { value: value ?? null, ...omitUndefined({ ...rest, expiresAtMs }) };

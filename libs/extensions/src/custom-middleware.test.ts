@@ -42,7 +42,10 @@ describe('hooks of a custom middleware', () => {
     }, run);
 
     expect(Object.keys(context ?? {}).sort()).toEqual(
-      ['attempt', 'decided', 'emit', 'log', 'now', 'own', 'runId', 'signal', 'switches', 'threadId', 'userId'].sort(),
+      [
+        ...['attempt', 'decided', 'emit', 'interrupt', 'log', 'now', 'own'],
+        ...['runId', 'signal', 'switches', 'threadId', 'userId'],
+      ].sort(),
     );
     expect(context).toMatchObject({ userId: 'default', threadId: 'thread-1', attempt: 1, own: { count: 2 } });
     expect(context?.switches).toEqual({ is_plan_mode: true });

@@ -3,6 +3,7 @@ import {
   type RunCommand,
   type RunEvent,
   type RunKwargs,
+  type RunRecord,
   omitUndefined,
   type ThreadState,
 } from '@caribou/contracts';
@@ -85,9 +86,8 @@ export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
   const { claimed, writer } = active;
   const { run, head, lease } = claimed;
   const { store } = active.ports;
-  const { input, command } = run.kwargs;
   const start = startOf(claimed);
-  if (run.input_committed || (input === null && command === undefined && run.fork_checkpoint_id === null)) {
+  if (run.input_committed || !hasInput(run)) {
     await writer.emit(start);
     const payer = { userId: run.user_id, apiKey: run.api_key ?? undefined };
     if (await store.isBudgetSpent(payer)) noteBudget(active, 'spent');
@@ -131,6 +131,10 @@ export async function commitTurn(active: ActiveRun, turn: TurnCommit): Promise<'
   keeper.signal.throwIfAborted();
   return active.isDraining() ? 'yield' : 'continue';
 }
+
+/** Whether a run adds anything to the thread before its first step. */
+const hasInput = ({ kwargs: { input, command }, fork_checkpoint_id: fork }: RunRecord): boolean =>
+  input !== null || command !== undefined || fork !== null;
 
 /** Records what a commit did to the budgets of the user; the loop makes no further model call once one is used up. */
 export function noteBudget(active: ActiveRun, budget: BudgetState): void {

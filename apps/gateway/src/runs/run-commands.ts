@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import {
   ConflictError,
   type InterruptRecord,
@@ -11,7 +10,6 @@ import {
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { ThreadStore } from '@caribou/state';
-import { Dependency } from '../dependency.js';
 
 /** Who sends a command. */
 export interface CommandSender {
@@ -23,35 +21,38 @@ type CommandInput = NonNullable<RunCreate['command']>;
 
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
+/** The store as commands need it. */
+export type CommandStore = Pick<ThreadStore, 'getThread'>;
+
+export interface SentCommand {
+  readonly key: ThreadKey;
+  readonly command: CommandInput;
+  readonly sender: CommandSender;
+}
+
 /**
  * Turns the `command` of a request into answers to the interrupts that the thread waits for. The script that admits the run
  * checks again that they are open, so that each is answered once.
+ *
+ * @throws {ConflictError} when nothing waits, or an interrupt is not open
+ * @throws {InvalidRequestError} when one value is given for several interrupts
+ * @throws {ForbiddenError} when only an administrator may answer
  */
-@Injectable()
-export class RunCommands {
-  constructor(@Dependency('threadStore') private readonly store: Pick<ThreadStore, 'getThread'>) {}
+export async function resolveCommand(store: CommandStore, { key, command, sender }: SentCommand): Promise<RunCommand> {
+  const { resume, goto, update } = command;
+  const rest = omitUndefined({ goto: goto ?? undefined, update: update ?? undefined });
+  if (resume === undefined || resume === null) return rest;
+  const answers = answersOf(resume, await openInterrupts(store, key), sender);
+  return { ...rest, answers, answered_by: sender.userId };
+}
 
-  /**
-   * @throws {ConflictError} when nothing waits, or an interrupt is not open
-   * @throws {InvalidRequestError} when one value is given for several interrupts
-   * @throws {ForbiddenError} when only an administrator may answer
-   */
-  async resolve(key: ThreadKey, command: CommandInput, sender: CommandSender): Promise<RunCommand> {
-    const { resume, goto, update } = command;
-    const rest = omitUndefined({ goto: goto ?? undefined, update: update ?? undefined });
-    if (resume === undefined || resume === null) return rest;
-    const answers = answersOf(resume, await this.openInterrupts(key), sender);
-    return { ...rest, answers, answered_by: sender.userId };
-  }
-
-  /** What the thread waits for; nothing for a thread that does not exist. */
-  private async openInterrupts(key: ThreadKey): Promise<readonly InterruptRecord[]> {
-    try {
-      return (await this.store.getThread(key)).values.interrupts?.open ?? [];
-    } catch (error) {
-      if (error instanceof NotFoundError) return [];
-      throw error;
-    }
+/** What the thread waits for; nothing for a thread that does not exist. */
+async function openInterrupts(store: CommandStore, key: ThreadKey): Promise<readonly InterruptRecord[]> {
+  try {
+    return (await store.getThread(key)).values.interrupts?.open ?? [];
+  } catch (error) {
+    if (error instanceof NotFoundError) return [];
+    throw error;
   }
 }
 

@@ -4,6 +4,7 @@ import {
   type InputMessage,
   InvalidRequestError,
   type Message,
+  omitUndefined,
   type RunCreate,
   type RunInputMessage,
   type RunKwargs,
@@ -14,6 +15,7 @@ import {
 import { answerableCalls, type ThreadKey } from '@caribou/core';
 import { Dependency } from '../dependency.js';
 import { KnownThread, type KnownThreadStore } from './known-thread.js';
+import { type CommandSender, type CommandStore, resolveCommand } from './run-commands.js';
 import {
   toClientAnswer,
   isReturned,
@@ -23,8 +25,8 @@ import {
   showsChannel,
 } from './returned-input.js';
 
-/** The request of a run, whose input contains only what the client may write. */
-export type ResolvedRun = Omit<RunCreate, 'input' | 'command'> & Pick<RunKwargs, 'input'>;
+/** The request of a run: its input contains only what the client may write, its command the answers by interrupt. */
+export type ResolvedRun = Omit<RunCreate, 'input' | 'command'> & Pick<RunKwargs, 'input' | 'command'>;
 
 /**
  * Checks the inputs of runs against their threads. Clients may send the whole state back, including what only the
@@ -32,11 +34,18 @@ export type ResolvedRun = Omit<RunCreate, 'input' | 'command'> & Pick<RunKwargs,
  */
 @Injectable()
 export class RunInputs {
-  constructor(@Dependency('threadStore') private readonly store: KnownThreadStore) {}
+  constructor(@Dependency('threadStore') private readonly store: KnownThreadStore & CommandStore) {}
 
-  /** @throws {InvalidRequestError} naming what the client tried to change */
-  async resolve(key: ThreadKey, { command: _separate, ...body }: RunCreate): Promise<ResolvedRun> {
-    if (body.input === undefined || body.input === null) return { ...body, input: null };
+  /**
+   * @throws {InvalidRequestError} naming what the client tried to change
+   * @throws what `resolveCommand` throws
+   */
+  async resolve(key: ThreadKey, { command: given, ...body }: RunCreate, sender: CommandSender): Promise<ResolvedRun> {
+    if (body.input === undefined || body.input === null) {
+      const command = given ? await resolveCommand(this.store, { key, command: given, sender }) : undefined;
+      return { ...body, input: null, ...omitUndefined({ command }) };
+    }
+    if (given) throw inputBesideCommand();
     const { returned, messages, ...channels } = body.input;
     const thread = new KnownThread(this.store, key, startCheckpointOf(body));
     await refuseChanged(returned, thread);
@@ -44,6 +53,12 @@ export class RunInputs {
     return { ...body, input: { ...channels, messages: await selectOwnMessages(messages, thread) } };
   }
 }
+
+const inputBesideCommand = (): InvalidRequestError =>
+  new InvalidRequestError(
+    'command: a request has a command or an input, not both; send the input null, and new messages in command.update',
+    { details: { field: 'command' } },
+  );
 
 async function refuseChanged(returned: Readonly<Record<string, unknown>>, thread: KnownThread): Promise<void> {
   for (const [name, value] of Object.entries(returned)) {

@@ -25,8 +25,6 @@ export interface RunTarget {
   readonly ifNotExists: 'create' | 'reject';
 }
 
-export type RunRequest = ResolvedRun & { readonly command: RunKwargs['command'] };
-
 type Limits = Pick<GatewaySettings, 'models' | 'maxTurns' | 'maxTurnsCap'>;
 
 /**
@@ -36,7 +34,7 @@ type Limits = Pick<GatewaySettings, 'models' | 'maxTurns' | 'maxTurnsCap'>;
  * @throws {NotFoundError} when no assistant can have the given id
  * @throws {InvalidRequestError} for an unknown model, or settings of the wrong type
  */
-export function admitRequest(body: RunRequest, target: RunTarget, limits: Limits): AdmitRequest {
+export function admitRequest(body: ResolvedRun, target: RunTarget, limits: Limits): AdmitRequest {
   const assistant = parseAssistantId(body.assistant_id);
   const checkpointId = startCheckpointOf(body);
   return {
@@ -58,7 +56,7 @@ interface KwargsFrom extends Limits {
   readonly agentName: string | undefined;
 }
 
-function kwargsOf(body: RunRequest, { temporary }: RunTarget, limits: KwargsFrom): RunKwargs {
+function kwargsOf(body: ResolvedRun, { temporary }: RunTarget, limits: KwargsFrom): RunKwargs {
   const modes = body.stream_mode ?? [];
   return {
     input: body.input,
@@ -77,7 +75,7 @@ function kwargsOf(body: RunRequest, { temporary }: RunTarget, limits: KwargsFrom
   };
 }
 
-function contextOf(body: RunRequest, { models, agentName }: KwargsFrom): RunContextValues {
+function contextOf(body: ResolvedRun, { models, agentName }: KwargsFrom): RunContextValues {
   const named = omitUndefined({ agent_name: agentName });
   const context = { ...named, ...parse(RunContextInput, { ...body.config?.configurable, ...body.context }, 'context') };
   const { model_name: name } = context;

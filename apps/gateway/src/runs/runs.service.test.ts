@@ -3,7 +3,6 @@ import { noopTracing } from '@caribou/observability';
 import type { GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 import { RunAgents } from './run-agents.js';
-import { RunCommands } from './run-commands.js';
 import { RunInputs } from './run-inputs.js';
 import { RunsService } from './runs.service.js';
 
@@ -40,7 +39,6 @@ const service = (): RunsService =>
     () => Promise.resolve(),
     new RunAgents(stalled(), settings),
     new RunInputs(stalled()),
-    new RunCommands(stalled()),
   );
 
 describe('RunsService, while the store does not answer', () => {

@@ -22,7 +22,6 @@ import { Dependency, type GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 import { idempotencyOf } from './idempotency.js';
 import { RunAgents } from './run-agents.js';
-import { RunCommands } from './run-commands.js';
 import { RunInputs } from './run-inputs.js';
 import { admitRequest, type RunTarget } from './run-request.js';
 import { StoreDeadline } from './store-deadline.js';
@@ -58,7 +57,6 @@ export class RunsService {
     @Dependency('dispatchTurn') private readonly dispatchTurn: (thread: ThreadKey) => Promise<void>,
     private readonly agents: RunAgents,
     private readonly inputs: RunInputs,
-    private readonly commands: RunCommands,
   ) {}
 
   /**
@@ -142,12 +140,9 @@ export class RunsService {
 
   /** Checks a request and creates its admission; nothing is stored. */
   private async prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
-    refuseCommandWithInput(body);
-    const resolved = await deadline.within(() => this.inputs.resolve(target, body));
     const sender = { userId: target.userId, admin: headers.admin };
-    const { command: given } = body;
-    const command = given ? await deadline.within(() => this.commands.resolve(target, given, sender)) : undefined;
-    const request = admitRequest({ ...resolved, command }, target, this.settings);
+    const resolved = await deadline.within(() => this.inputs.resolve(target, body, sender));
+    const request = admitRequest(resolved, target, this.settings);
     await deadline.within(() => this.agents.check(body, request));
     return request;
   }
@@ -222,14 +217,6 @@ const mayBeStored = ({ runId, threadId }: AdmitRequest, cause: UnavailableError)
     cause,
     details: { ...cause.details, shown: { run_id: runId, thread_id: threadId } },
   });
-
-function refuseCommandWithInput({ command, input }: RunCreate): void {
-  if (!command || input === null || input === undefined) return;
-  throw new InvalidRequestError(
-    'command: a request has a command or an input, not both; send the input null, and new messages in command.update',
-    { details: { field: 'command' } },
-  );
-}
 
 /** Refuses `on_completion: delete` for a thread that the client named, because only the client may delete it. */
 function refuseToDelete(body: Pick<RunCreate, 'on_completion'>): void {

@@ -123,7 +123,12 @@ describe('what clients do wrong', () => {
       () => inject('POST', runs(), run({ multitask_strategy: 'bogus' })),
     ],
     ['a command beside an input', 422, 'not both', () => inject('POST', runs(), run({ command: { resume: 1 } }))],
-    ['a command for an unknown node', 422, 'must be one of', () => inject('POST', runs(), run({ command: { goto: 'x' } }))],
+    [
+      'a command for an unknown node',
+      422,
+      'must be one of',
+      () => inject('POST', runs(), run({ command: { goto: 'x' } })),
+    ],
     [
       'a message of the model',
       422,

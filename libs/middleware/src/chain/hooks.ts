@@ -45,7 +45,6 @@ const suffixes: Readonly<Record<HookName, string>> = {
  * Runs one hook over the chain: `before*` in list order, `after*` in reverse. Each update is reduced before the next
  * hook runs, so a hook sees what the ones before it did. `afterAgent` always runs completely.
  *
- * @param step number of the super-step, of which the ids of interrupts are made
  * @throws {Interrupted} when a hook asks a person: nothing of the pass counts, and it is repeated with the answer
  * @throws what a hook throws: it fails the run.
  */
@@ -53,8 +52,7 @@ export async function runHooks(
   chain: readonly AgentMiddleware[],
   hook: HookName,
   state: ThreadState,
-  run: RunContext,
-  step = 0,
+  { step = 0, ...run }: RunContext & { readonly step?: number },
 ): Promise<HookPass> {
   const updates: HookUpdate[] = [];
   const steps: Step[] = [];

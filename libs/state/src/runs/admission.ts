@@ -51,17 +51,6 @@ function refusal([outcome, used]: Reply, request: AdmitRequest, settings: StoreS
       return otherBody();
     case 'gone':
       return new ConflictError('the run of this Idempotency-Key was deleted or rolled back', { details });
-    case 'nothing_asked':
-      return new ConflictError('command.resume: the thread waits for no answer; it may have been answered already', {
-        details,
-      });
-    case 'unknown_interrupt':
-      return new ConflictError(
-        `command.resume: the thread waits for no answer to interrupt ${String(used)}; it may have been answered already`,
-        { details: { ...details, interruptId: used } },
-      );
-    case 'other_checkpoint':
-      return new ConflictError('command: the thread went on since the checkpoint that the request names', { details });
     case 'crowded':
       return new RateLimitedError(`${settings.maxPending} threads are waiting or running, which is the limit`, {
         details: { limit: settings.maxPending },
@@ -71,11 +60,30 @@ function refusal([outcome, used]: Reply, request: AdmitRequest, settings: StoreS
     case 'quota':
       return tooManyRuns(settings, details);
     default:
-      return overStorage(outcome, Number(used), settings);
+      return refusedCommand([outcome, used], details) ?? overStorage(outcome, Number(used), settings);
   }
 }
 
 type Details = Readonly<Record<string, unknown>>;
+
+/** The error for a command that comes too late; undefined for another outcome. */
+function refusedCommand([outcome, interrupt]: Reply, details: Details): Error | undefined {
+  switch (outcome) {
+    case 'nothing_asked':
+      return new ConflictError('command.resume: the thread waits for no answer; it may have been answered already', {
+        details,
+      });
+    case 'unknown_interrupt':
+      return new ConflictError(
+        `command.resume: the thread waits for no answer to interrupt ${String(interrupt)}; it may have been answered already`,
+        { details: { ...details, interruptId: interrupt } },
+      );
+    case 'other_checkpoint':
+      return new ConflictError('command: the thread went on since the checkpoint that the request names', { details });
+    default:
+      return undefined;
+  }
+}
 
 const tooManyQueued = ({ maxQueuedRuns: limit }: StoreSettings, details: Details): QuotaError =>
   new QuotaError(

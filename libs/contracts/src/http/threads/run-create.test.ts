@@ -170,12 +170,13 @@ describe('RunCreate', () => {
     expect(commandOf({})).toBeUndefined();
     expect(commandOf({ resume: null, update: null })).toBeUndefined();
     expect(faultOf({ command: null, input: null })).toBe('none');
-    expect(faultOf({ command: { goto: 'nowhere' } })).toContain('must be one of model_request, after_model, tools, __end__');
+    expect(faultOf({ command: { goto: 'nowhere' } })).toContain(
+      'must be one of model_request, after_model, tools, __end__',
+    );
     expect(faultOf({ command: { goto: { node: 'tools', input: {} } } })).toContain('must be one of');
     expect(faultOf({ command: { update: { guards: {} } } })).toContain('written by the server only');
     expect(faultOf({ command: { retry: 1 } })).toContain('not supported');
   });
-
 
   test('context loses what only the server sets, and nulls', () => {
     const context = {

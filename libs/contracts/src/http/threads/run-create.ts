@@ -57,6 +57,10 @@ const asObject = (value: unknown): unknown =>
     ? Object.fromEntries(value as [string, unknown][])
     : value;
 
+/** The only entry of a list, in which LangGraph's clients may name the node. */
+const onlyOne = (value: unknown): unknown =>
+  Array.isArray(value) && value.length === 1 ? (value[0] as unknown) : value;
+
 /** LangGraph's Command. Without any part it counts as absent, as some clients always send one. */
 const Command = z
   .object({
@@ -65,7 +69,7 @@ const Command = z
       .optional()
       .describe('The answer to the only open interrupt, or an object with the answer to each by interrupt id'),
     goto: z
-      .preprocess((value) => (Array.isArray(value) && value.length === 1 ? value[0] : value), GotoTarget.nullish())
+      .preprocess(onlyOne, GotoTarget.nullish())
       .describe('The node to continue at; open interrupts are withdrawn'),
     update: z.preprocess(asObject, StateValues.nullish()).describe('Applied before the run continues'),
   })

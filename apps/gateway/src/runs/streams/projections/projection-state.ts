@@ -1,4 +1,4 @@
-import type { RunEvent, RunRecord } from '@caribou/contracts';
+import type { RunEvent, RunEventOf, RunRecord } from '@caribou/contracts';
 import type { FrameKind, ProjectionState } from './frame.js';
 import { sumUp } from './messages.js';
 import { deriveStartedTaskId } from './task-id.js';
@@ -15,6 +15,8 @@ export const initialState = (run: Pick<RunRecord, 'attempt' | 'created_at' | 'kw
   partials: new Map(),
 });
 
+const interruptsIn = ({ interrupts = [] }: RunEventOf<'checkpoint'>): ProjectionState['interrupts'] => interrupts;
+
 const showTasks: readonly FrameKind[] = ['tasks', 'debug'];
 
 /** Applies one event to the state, as far as the shown kinds of frame need it; called after its frames were created. */
@@ -30,7 +32,7 @@ export function reduce(state: ProjectionState, event: RunEvent, kinds: ReadonlyS
     case 'checkpoint':
       state.checkpointId = event.checkpoint_id;
       state.next = event.next;
-      state.interrupts = event.interrupts ?? [];
+      state.interrupts = interruptsIn(event);
       state.timestamp = event.created_at;
       state.tasks.clear();
       return;
