@@ -55,6 +55,7 @@ function openRunner(base: WorkerBase): OpenRole {
       store,
       sandbox,
       afterCancel: afterCancel(config, subagents.endTasks),
+      beforeWithdrawal: subagents.forgetWaiting,
       onMemoryQueued: createMemoryNotifier({
         wakes: bus.wakes('memory'),
         clock: systemClock,

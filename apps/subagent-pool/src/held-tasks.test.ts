@@ -1,3 +1,4 @@
+import { taskIds } from '@caribou/contracts';
 import { sampleTask, thread } from '@caribou/testing';
 import { HeldTasks } from './held-tasks.js';
 
@@ -36,7 +37,11 @@ describe(HeldTasks, () => {
     ] as const)
       held.add(slotOf()).spec = sampleTask({ runId, toolCallId }).spec;
 
-    expect(held.callsOf('r1')).toEqual(['a', 'c']);
-    expect(held.callsOf('r3')).toEqual([]);
+    const continuation = { run_id: 'r4', parent_run_id: 'r3', spent: null };
+    held.add(slotOf()).spec = sampleTask({ runId: 'r1', spec: { continuation } }).spec;
+
+    expect(held.runsFor('r1')).toEqual(['a', 'c'].map((call) => taskIds('r1', call).runId));
+    expect(held.runsFor('r3')).toEqual(['r4']);
+    expect(held.runsFor('r5')).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import type { TaskSpec } from '@caribou/contracts';
+import { taskIds, type TaskSpec } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { TaskSlot } from '@caribou/state';
 
@@ -29,10 +29,13 @@ export class HeldTasks {
     return this.tasks.get(nameOf(thread));
   }
 
-  /** The tool calls of the run whose tasks this process is executing. */
-  callsOf(parentRunId: string): readonly string[] {
-    return [...this.tasks.values()].flatMap(({ spec }) =>
-      spec?.parent.run_id === parentRunId ? [spec.parent.tool_call_id] : [],
-    );
+  /** The runs of tasks that this process is executing for a run. */
+  runsFor(parentRunId: string): readonly string[] {
+    return [...this.tasks.values()].flatMap(({ spec }) => {
+      if (spec === undefined) return [];
+      const { parent, continuation } = spec;
+      if ((continuation?.parent_run_id ?? parent.run_id) !== parentRunId) return [];
+      return [continuation?.run_id ?? taskIds(parent.run_id, parent.tool_call_id).runId];
+    });
   }
 }

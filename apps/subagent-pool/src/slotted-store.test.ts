@@ -1,4 +1,4 @@
-import { BugError, FencedError, newId } from '@caribou/contracts';
+import { BugError, FencedError, newId, taskIds } from '@caribou/contracts';
 import { type NewTask, type RunStore, type TaskSlot, type TaskSlots, redisTaskSlots } from '@caribou/state';
 import {
   type ClaimedRun,
@@ -66,7 +66,7 @@ describe('a claim', () => {
     expect((await claimed(slot)).run.cancel).toBeNull();
 
     expect(held.of(slot)?.spec).toEqual(task.spec);
-    expect(held.callsOf(parent.run.run_id)).toEqual(['call_1']);
+    expect(held.runsFor(parent.run.run_id)).toEqual([taskIds(parent.run.run_id, 'call_1').runId]);
   });
 
   test.each([

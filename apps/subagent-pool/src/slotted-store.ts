@@ -57,7 +57,10 @@ const actions: Readonly<Record<ParentState, CancelAction | null>> = {
   gone: 'interrupt',
 };
 
-const parentOf = ({ userId }: TaskSlot, spec: TaskSpec) => ({ userId, runId: spec.parent.run_id });
+const parentOf = ({ userId }: TaskSlot, { parent, continuation }: TaskSpec) => ({
+  userId,
+  runId: continuation?.parent_run_id ?? parent.run_id,
+});
 
 function taskOf(held: HeldTasks, thread: ThreadKey): HeldTask {
   const task = held.of(thread);

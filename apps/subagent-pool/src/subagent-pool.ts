@@ -1,5 +1,5 @@
 import { taskLimits } from '@caribou/agent';
-import { BugError, taskIds } from '@caribou/contracts';
+import { BugError } from '@caribou/contracts';
 import { type SandboxPort, systemClock } from '@caribou/core';
 import {
   redisProcessRegistry,
@@ -60,7 +60,7 @@ function openPool(base: WorkerBase): OpenRole {
         limits: { maxRunning: subagents.max_running, maxRunningPerUser: subagents.max_running_per_user },
         busyMs: clocks.busyNakMs,
       }),
-    dependentRuns: (runId) => held.callsOf(runId).map((call) => taskIds(runId, call).runId),
+    dependentRuns: (runId) => held.runsFor(runId),
   };
 }
 

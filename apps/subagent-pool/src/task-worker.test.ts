@@ -172,7 +172,7 @@ describe(TaskWorker, () => {
     await expect(wakeUp()).rejects.toBe(error);
 
     expect(steps).toEqual(['ack', 'take 9/3', 'run a (held)', 'leave a']);
-    expect(held.callsOf('r')).toEqual([]);
+    expect(held.runsFor('r')).toEqual([]);
   });
 
   test('a drain stops new wakes, lets what runs come to its border, and takes nothing more', async () => {

@@ -117,7 +117,7 @@ export {
   toClientInterrupt,
 } from './records/interrupts.js';
 export { RunRecord, RunSummary, storedFields } from './records/run-record.js';
-export { TASK_METADATA, TaskCap, TaskEvent, taskIds, TaskSpec, TaskStatus } from './records/tasks.js';
+export { continuationId, TASK_METADATA, TaskCap, TaskEvent, taskIds, TaskSpec, TaskStatus } from './records/tasks.js';
 export {
   AgentDescription,
   AgentModel,

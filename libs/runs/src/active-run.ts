@@ -31,6 +31,11 @@ export interface RunPorts {
   readonly clock: Clock;
   readonly metrics: RunMetrics;
   readonly afterCancel?: AfterCancel;
+  /**
+   * Called before an input withdraws the interrupts of `state`, which nobody can answer any more. Idempotent; what it throws ends
+   * the attempt.
+   */
+  readonly beforeWithdrawal?: (withdrawn: { readonly userId: string; readonly state: ThreadState }) => Promise<void>;
   /** The sandboxes in which the agent's tools are executed. */
   readonly sandbox?: Pick<SandboxPort, 'cancel'>;
   /** Called once the end of a run that memory may learn from is written. Neither waits nor throws. */

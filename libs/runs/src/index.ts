@@ -1,6 +1,6 @@
 export { retryWhileUnavailable } from './follow/retry-while-unavailable.js';
 export { type Followed, type FollowPorts, RunFollower } from './follow/run-follower.js';
-export type { AfterCancel, Claimed } from './active-run.js';
+export type { AfterCancel, Claimed, RunPorts } from './active-run.js';
 export { type LeaseClocks, LeaseKeeper } from './leases/lease-keeper.js';
 export { type AgentInput, type AgentLoop, RunExecutor, type RunExecutorPorts } from './run-executor.js';
 export { OrphanTakeover } from './orphan-takeover.js';
@@ -8,6 +8,6 @@ export { ProcessLease } from './leases/process-lease.js';
 export { RunRegistry } from './run-registry.js';
 export { type DirectWorker, Sweeper } from './sweeper.js';
 export { TurnWorker } from './turn-worker.js';
-export { endTasksOf } from './tasks/cancelled-tasks.js';
+export { endTasksOf, forgetWaitingTasks } from './tasks/cancelled-tasks.js';
 export { SubagentTasks } from './tasks/subagent-tasks.js';
 export { outcomeOf as taskOutcomeOf, taskSpecOf } from './tasks/task-outcome.js';

@@ -84,7 +84,7 @@ export function startOf({ run, head }: Claimed): RunEvent {
  */
 export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
   const { claimed, writer } = active;
-  const { run, head, lease } = claimed;
+  const { run, head } = claimed;
   const { store } = active.ports;
   const start = startOf(claimed);
   if (run.input_committed || !hasInput(run)) {
@@ -93,11 +93,19 @@ export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
     if (await store.isBudgetSpent(payer)) noteBudget(active, 'spent');
     return head.metadata?.source === 'input' && run.input_committed ? 'start' : (head.next[0] ?? 'end');
   }
-  const forkedFrom =
-    run.fork_checkpoint_id === null ? undefined : await store.loadCheckpoint(lease, run.fork_checkpoint_id);
-  const at = new Date(active.ports.clock.now()).toISOString();
-  const { position, ...first } = firstCheckpoint(forkedFrom ?? head, run.kwargs, at);
-  const { head: committed, budget } = await writer.commit((queued, after) =>
+  return commitFirst(active, start);
+}
+
+async function commitFirst(active: ActiveRun, start: RunEvent): Promise<LoopPosition> {
+  const { run, head, lease } = active.claimed;
+  const { store, clock, beforeWithdrawal } = active.ports;
+  const { kwargs, fork_checkpoint_id: fork } = run;
+  const forkedFrom = fork === null ? undefined : await store.loadCheckpoint(lease, fork);
+  if (kwargs.input !== null && head.state.interrupts !== undefined)
+    await beforeWithdrawal?.({ userId: run.user_id, state: head.state });
+  const at = new Date(clock.now()).toISOString();
+  const { position, ...first } = firstCheckpoint(forkedFrom ?? head, kwargs, at);
+  const { head: committed, budget } = await active.writer.commit((queued, after) =>
     store.commit(lease, {
       head,
       after,

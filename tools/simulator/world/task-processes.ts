@@ -1,5 +1,5 @@
 import { runAgent } from '@caribou/agent';
-import { BugError, type CancelAction, taskIds } from '@caribou/contracts';
+import { BugError, type CancelAction } from '@caribou/contracts';
 import { withAtMostOnce, type SubagentPort, systemClock } from '@caribou/core';
 import {
   type SlotLimits,
@@ -86,7 +86,7 @@ export function startPool(world: SimEnvironment, process: SimProcess): void {
   });
   bus.onCancel(process, (runId) => {
     registry.nudge(runId);
-    for (const call of held.callsOf(runId)) registry.nudge(taskIds(runId, call).runId);
+    for (const id of held.runsFor(runId)) registry.nudge(id);
   });
   const wakes = world.taskWakes.of(process);
   const worker = new TaskWorker({

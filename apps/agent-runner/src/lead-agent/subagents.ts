@@ -2,7 +2,7 @@ import { subagentDefinitions, taskLimits } from '@caribou/agent';
 import type { Bus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { type ModelCatalog, type SubagentPort, systemClock } from '@caribou/core';
-import { type AfterCancel, endTasksOf, SubagentTasks } from '@caribou/runs';
+import { type AfterCancel, endTasksOf, forgetWaitingTasks, type RunPorts, SubagentTasks } from '@caribou/runs';
 import { type RedisConnection, redisEventLog, redisTaskStore, taskPart } from '@caribou/state';
 
 export interface SubagentParts {
@@ -16,6 +16,8 @@ export interface SubagentParts {
 export interface Subagents {
   readonly port: SubagentPort;
   readonly endTasks: AfterCancel;
+  /** Deletes tasks that wait for answers which nobody can give any more. */
+  readonly forgetWaiting: NonNullable<RunPorts['beforeWithdrawal']>;
 }
 
 /**
@@ -47,5 +49,9 @@ export function connectSubagents({ redis, bus, models, config }: SubagentParts):
       return { model: models.get(hasOwnModel ? model : parentModel).name, hasOwnModel, maxTurns, timeoutMs };
     },
   });
-  return { port, endTasks: (run) => endTasksOf({ ...ports, log: taskLog }, run) };
+  return {
+    port,
+    endTasks: (run) => endTasksOf({ ...ports, log: taskLog }, run),
+    forgetWaiting: (withdrawn) => forgetWaitingTasks(ports, withdrawn),
+  };
 }

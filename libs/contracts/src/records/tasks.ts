@@ -22,6 +22,16 @@ export const TaskSpec = z.object({
   temperature: z.number().optional(),
   /** Hash of the call's arguments: the same call with another hash is not the same task. */
   args_hash: z.string(),
+  /** Set for a run that continues the task with a person's answers; the task's ids remain those of its first run. */
+  continuation: z
+    .object({
+      run_id: z.string(),
+      /** The run that waits for the task now. */
+      parent_run_id: z.string(),
+      /** Tokens of the task's earlier runs; null when none were reported. */
+      spent: TokenCounts.nullable(),
+    })
+    .optional(),
 });
 export type TaskSpec = z.infer<typeof TaskSpec>;
 
@@ -38,6 +48,10 @@ export function taskIds(parentRunId: string, toolCallId: string): TaskIds {
   const of = (what: string) => uuidOf(JSON.stringify([what, parentRunId, toolCallId]));
   return { threadId: of('task.thread'), runId: of('task.run') };
 }
+
+/** The id of the run that continues a task with answers to these interrupts: the same after a takeover of its parent. */
+export const continuationId = (taskRunId: string, interruptIds: readonly string[]): string =>
+  uuidOf(JSON.stringify(['task.continuation', taskRunId, [...interruptIds].sort()]));
 
 /** A UUID of version 8 that is derived from a text. */
 function uuidOf(text: string): string {

@@ -10,6 +10,8 @@ export interface SubagentType {
 /** The arguments of a `task` call, with what its agent may pass on. */
 export interface TaskRequest {
   readonly toolCallId: string;
+  /** The run that made the call, for a call that continues with a person's answers; absent: the run that delegates. */
+  readonly callerRunId?: string;
   readonly description: string;
   /** The complete instructions for the subagent. */
   readonly prompt: string;
@@ -45,7 +47,8 @@ export interface SubagentPort {
    * Returns the outcome of a task; a refusal is an outcome too. `publish` receives, in order, the task's events that
    * were not published to the run's watchers yet, so that each is published once, by whichever process.
    *
-   * Rejects with the reason of the run's signal; the task then continues.
+   * Rejects with the reason of the run's signal; the task then continues. Rejects with `Interrupted` when the task asks a person:
+   * what it asks is raised in the run, and the answers are handed to the task when it is delegated again.
    */
   delegate(request: TaskRequest, run: RunContext, publish: (event: TaskEvent) => Promise<void>): Promise<TaskOutcome>;
 }

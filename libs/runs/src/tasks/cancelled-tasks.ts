@@ -1,6 +1,6 @@
 import { isTerminal, type RunRecord, type ThreadState, type ToolCall } from '@caribou/contracts';
-import { type CallUsage, type Logger, pendingCalls, type TaskOutcome } from '@caribou/core';
-import { type RunEventLog } from '@caribou/state';
+import { type CallUsage, askingRunOf, type Logger, pendingCalls, type TaskOutcome, toolScope } from '@caribou/core';
+import type { RunEventLog, TaskStore } from '@caribou/state';
 import type { CancellationResult } from '../active-run.js';
 import { endEventOf, outcomeOf } from './task-outcome.js';
 import { NONE_PUBLISHED, readPublishedTaskEvents } from './published-task-events.js';
@@ -33,16 +33,23 @@ export async function endTasksOf(
   const { user_id: userId, run_id: parentRunId } = run.record;
   const found = await Promise.all(
     taskCalls(run.state).map(async ({ id: toolCallId }) => {
-      const record = await ports.store.find({ userId, parentRunId, toolCallId });
+      const callerRunId = askingRunOf(run.state, toolScope(toolCallId)) ?? parentRunId;
+      const record = await ports.store.find({ userId, parentRunId: callerRunId, toolCallId });
       return record === null ? [] : [{ toolCallId, record }];
     }),
   );
   const tasks = found.flat();
   if (tasks.length === 0) return {};
   const published = await readPublishedTaskEvents(ports.parentLog, userId, parentRunId);
-  const ended = await Promise.all(
-    tasks.map(async (task) => ({ ...task, outcome: await endTask(ports, task.record, run.logger) })),
-  );
+  const ended = (
+    await Promise.all(
+      tasks.map(async ({ toolCallId, record }) => {
+        const outcome = await endTask(ports, record, run.logger);
+        // What waits for a person goes on waiting: the thread still asks for it.
+        return outcome === null ? [] : [{ toolCallId, outcome }];
+      }),
+    )
+  ).flat();
   return {
     calls: ended.flatMap(({ outcome }) => callOf(outcome)),
     events: ended
@@ -54,7 +61,7 @@ export async function endTasksOf(
 const taskCalls = (state: ThreadState): readonly ToolCall[] =>
   pendingCalls(state).valid.filter(({ name }) => name === 'task');
 
-async function endTask(ports: CancelledTaskPorts, record: RunRecord, logger: Logger): Promise<TaskOutcome> {
+async function endTask(ports: CancelledTaskPorts, record: RunRecord, logger: Logger): Promise<TaskOutcome | null> {
   if (isTerminal(record.status)) return readOutcome(ports, record);
   await requestCancel(ports, record);
   const signal = AbortSignal.timeout(WAIT_MS);
@@ -73,4 +80,18 @@ async function endTask(ports: CancelledTaskPorts, record: RunRecord, logger: Log
 function callOf({ usage, modelName = 'unknown' }: TaskOutcome): readonly CallUsage[] {
   if (usage === null) return [];
   return [{ caller: 'subagent', model: modelName, inputTokens: usage.input_tokens, outputTokens: usage.output_tokens }];
+}
+
+/**
+ * Deletes the tasks that wait for answers which nobody will give any more, because their thread goes on without them.
+ * Idempotent.
+ */
+export async function forgetWaitingTasks(
+  { store }: Pick<CancelledTaskPorts, 'store'> & { readonly store: Pick<TaskStore, 'forget' | 'threadOf'> },
+  { userId, state }: { readonly userId: string; readonly state: ThreadState },
+): Promise<void> {
+  for (const { id: toolCallId } of taskCalls(state)) {
+    const parentRunId = askingRunOf(state, toolScope(toolCallId));
+    if (parentRunId !== undefined) await store.forget(store.threadOf({ userId, parentRunId, toolCallId }));
+  }
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Cancels, RunEvents, Wakes } from '@caribou/bus';
 import {
   ConflictError,
+  type InterruptRecord,
   omitUndefined,
   RateLimitedError,
   type RunRecord,
@@ -13,6 +14,7 @@ import {
 import {
   type TaskRequest,
   type Clock,
+  type InterruptRequest,
   type RunContext,
   type SubagentPort,
   type SubagentType,
@@ -20,10 +22,10 @@ import {
 } from '@caribou/core';
 import { type NewTask, type RunEventLog, type TaskStore } from '@caribou/state';
 import { retryWhileUnavailable } from '../follow/retry-while-unavailable.js';
-import { endEventOf } from './task-outcome.js';
+import { endEventOf, usageOf } from './task-outcome.js';
 import { NONE_PUBLISHED, type PublishedTaskEvents, readPublishedTaskEvents } from './published-task-events.js';
 import type { TaskEventSink } from './task-event-publisher.js';
-import { type TaskWaitPorts, waitForTask } from './wait-for-task.js';
+import { readAsked, type TaskWaitPorts, waitForTask } from './wait-for-task.js';
 
 /** The limits and the model of the tasks of one kind of subagent. */
 export interface DelegationTerms {
@@ -61,7 +63,9 @@ type Publish = (event: TaskEvent) => Promise<void>;
  * D1 The ids of a task are derived from run and tool call: a runner that takes over a run finds its tasks.
  * D2 The notification (wake) may be lost: a pool's sweep finds a task without it.
  * D3 Each event is published once: a takeover reads from the run's own log what was published.
- * D4 A run that stops leaves its tasks running: the process that finishes it as cancelled ends them (cancelled-tasks.ts).
+ * D4 What a task asks a person is raised in the parent's run, which ends then, as the task's run has. The run with the answers
+ *    delegates the same call again, and the task continues by another run on its thread.
+ * D5 A run that stops leaves its tasks running: the process that finishes it as cancelled ends them (cancelled-tasks.ts).
  */
 export class SubagentTasks implements SubagentPort {
   readonly types: readonly SubagentType[];
@@ -78,14 +82,42 @@ export class SubagentTasks implements SubagentPort {
     if (task === undefined)
       return this.refuse(asked, `Unknown subagent type '${asked.type}'. ${this.listTypes()}`, { published, publish });
     try {
-      const record = await retryWhileUnavailable(() => store.dispatch(task), retry);
-      await this.notifyPools(record, run);
-      return await waitForTask(this.waitPorts, record, { signal: run.signal, published, publish });
+      let record = await retryWhileUnavailable(() => store.dispatch(task), retry);
+      for (;;) {
+        const asked = await retryWhileUnavailable(() => readAsked(this.options, record), retry);
+        if (asked.length > 0) record = await this.continueWithAnswers(task, record, { run, asked });
+        await this.notifyPools(record, run);
+        const outcome = await waitForTask(this.waitPorts, record, { signal: run.signal, published, publish });
+        if (outcome !== null) return outcome;
+        record = await retryWhileUnavailable(() => store.dispatch(task), retry);
+      }
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal === undefined) throw error;
       return this.refuse(asked, refusal, { published, publish });
     }
+  }
+
+  /**
+   * Raises in the parent's run what the task asks, and hands it the answers that there are.
+   *
+   * @throws {Interrupted} while there is none
+   */
+  private async continueWithAnswers(task: NewTask, before: RunRecord, { run, asked }: Asking): Promise<RunRecord> {
+    const { store, checkMs } = this.options;
+    const retry = { checkMs, signal: run.signal };
+    const parent = { userId: run.userId, threadId: run.threadId };
+    await retryWhileUnavailable(() => store.holdListed(before, parent), retry);
+    const found = await run.interruptAll(asked.map((interrupt) => raisedInParent(interrupt, task)));
+    const given = [...found.values()];
+    const by = given.find((answer) => answer.by !== undefined)?.by;
+    const answers = {
+      answers: Object.fromEntries(given.map(({ id, value }) => [id, value])),
+      parentRunId: run.runId,
+      spent: usageOf(before),
+      ...omitUndefined({ by }),
+    };
+    return retryWhileUnavailable(() => store.resume(task, before, answers), retry);
   }
 
   private listTypes(): string {
@@ -95,9 +127,9 @@ export class SubagentTasks implements SubagentPort {
   private newTask(asked: TaskRequest, run: RunContext): NewTask | undefined {
     const terms = this.options.termsOf(asked.type, run.context.model_name);
     if (terms === undefined) return undefined;
-    const { description, type, prompt, toolCallId, tools, skills } = asked;
+    const { description, type, prompt, toolCallId, callerRunId = run.runId, tools, skills } = asked;
     const spec: TaskSpec = {
-      parent: { thread_id: run.threadId, run_id: run.runId, tool_call_id: toolCallId },
+      parent: { thread_id: run.threadId, run_id: callerRunId, tool_call_id: toolCallId },
       subagent_type: type,
       description,
       tools: [...tools],
@@ -108,7 +140,7 @@ export class SubagentTasks implements SubagentPort {
         .update(JSON.stringify([description, prompt, type]))
         .digest('hex'),
     };
-    const id = `task:${taskIds(run.runId, toolCallId).runId}`;
+    const id = `task:${taskIds(callerRunId, toolCallId).runId}`;
     return {
       userId: run.userId,
       spec,
@@ -146,6 +178,21 @@ export class SubagentTasks implements SubagentPort {
     const { store, taskLog: log, bus, clock, maxQueueMs, checkMs } = this.options;
     return { store, log, bus, clock, maxQueueMs, checkMs };
   }
+}
+
+interface Asking {
+  readonly run: RunContext;
+  readonly asked: readonly InterruptRecord[];
+}
+
+/** A question of a task as its parent asks it: under the same id, with the path of the task. */
+function raisedInParent(interrupt: InterruptRecord, { spec }: NewTask): InterruptRequest {
+  const { id, kind, value, schema, namespace = [], decider, expires_ms: expiresAtMs, on_expiry: onExpiry } = interrupt;
+  return {
+    ...{ id, key: id, kind, value, decider, onExpiry },
+    namespace: [`task:${spec.parent.tool_call_id}`, ...namespace],
+    ...omitUndefined({ schema, expiresAtMs }),
+  };
 }
 
 /** The first attempt of a run has published nothing. */

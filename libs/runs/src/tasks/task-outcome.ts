@@ -1,6 +1,7 @@
 import {
   type AiMessage,
   type CheckpointView,
+  type InterruptRecord,
   type RunRecord,
   TASK_METADATA,
   TaskCap,
@@ -68,10 +69,21 @@ export function endEventOf(taskId: string, { status, text, usage, modelName }: T
 export const taskSpecOf = (run: RunRecord): TaskSpec | undefined =>
   TaskSpec.safeParse(run.metadata[TASK_METADATA]).data;
 
+/** The tokens of a task, with those of its earlier runs; null when none were reported. */
 export function usageOf(run: RunRecord): TokenCounts | null {
-  const { total_input_tokens: input_tokens, total_output_tokens: output_tokens, total_tokens } = run;
-  return total_tokens === 0 ? null : { input_tokens, output_tokens, total_tokens };
+  const before = taskSpecOf(run)?.continuation?.spent ?? { input_tokens: 0, output_tokens: 0, total_tokens: 0 };
+  const total_tokens = run.total_tokens + before.total_tokens;
+  if (total_tokens === 0) return null;
+  return {
+    input_tokens: run.total_input_tokens + before.input_tokens,
+    output_tokens: run.total_output_tokens + before.output_tokens,
+    total_tokens,
+  };
 }
+
+/** What a task waits for; nothing for one that is running, has ended or was cancelled. */
+export const asksOf = (run: RunRecord, head: CheckpointView | null): readonly InterruptRecord[] =>
+  run.status === 'interrupted' && run.cancel === null ? (head?.state.interrupts?.open ?? []) : [];
 
 function modelOf(run: RunRecord): { readonly modelName?: string } {
   const spec = taskSpecOf(run);

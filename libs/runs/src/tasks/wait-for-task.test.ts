@@ -32,7 +32,7 @@ function waiting(record: RunRecord, over: Partial<TaskWaitPorts> = {}) {
     heard.push(event);
     return Promise.resolve();
   };
-  const outcome: Promise<TaskOutcome> = waitForTask(ports, record, {
+  const outcome: Promise<TaskOutcome | null> = waitForTask(ports, record, {
     signal: stop.signal,
     published: NONE_PUBLISHED,
     publish,

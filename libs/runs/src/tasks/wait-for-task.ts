@@ -1,10 +1,17 @@
 import type { Cancels, RunEvents } from '@caribou/bus';
-import { isTerminal, NotFoundError, type RunEvent, type RunRecord, omitUndefined } from '@caribou/contracts';
+import {
+  type InterruptRecord,
+  isTerminal,
+  NotFoundError,
+  type RunEvent,
+  type RunRecord,
+  omitUndefined,
+} from '@caribou/contracts';
 import type { Clock, TaskOutcome } from '@caribou/core';
 import type { RunEventLog, TaskStore } from '@caribou/state';
 import { retryWhileUnavailable } from '../follow/retry-while-unavailable.js';
 import { RunFollower } from '../follow/run-follower.js';
-import { TASK_RECORD_MISSING, outcomeOf, taskSpecOf, usageOf } from './task-outcome.js';
+import { asksOf, TASK_RECORD_MISSING, outcomeOf, taskSpecOf, usageOf } from './task-outcome.js';
 import { TaskTimeout } from './task-timeout.js';
 import { TaskEventPublisher, type TaskEventSink } from './task-event-publisher.js';
 
@@ -23,11 +30,15 @@ export interface TaskWait extends TaskEventSink {
 }
 
 /**
- * Follows a task to its end and publishes its events.
+ * Follows a task to its end and publishes its events. Returns null when it waits for a person.
  *
  * @throws the signal's reason
  */
-export async function waitForTask(ports: TaskWaitPorts, record: RunRecord, wait: TaskWait): Promise<TaskOutcome> {
+export async function waitForTask(
+  ports: TaskWaitPorts,
+  record: RunRecord,
+  wait: TaskWait,
+): Promise<TaskOutcome | null> {
   const timeout = new TaskTimeout(ports, record);
   const publisher = new TaskEventPublisher(record, wait);
   try {
@@ -39,7 +50,7 @@ export async function waitForTask(ports: TaskWaitPorts, record: RunRecord, wait:
     const outcome = await retryWhileUnavailable(() => readOutcome(ports, record), { ...ports, signal: wait.signal });
     // The process that ends a cancelled run has read the log by then and publishes the rest itself.
     wait.signal.throwIfAborted();
-    await publisher.end(outcome);
+    if (outcome !== null) await publisher.end(outcome);
     return outcome;
   } catch (error) {
     wait.signal.throwIfAborted();
@@ -100,11 +111,20 @@ async function currentRecord({ store }: TaskWaitPorts, record: RunRecord): Promi
   return found;
 }
 
-/** Reads how a task ended; a failure when its record no longer says. */
-export async function readOutcome(ports: Pick<TaskWaitPorts, 'store'>, record: RunRecord): Promise<TaskOutcome> {
+/** Reads how a task ended: null when it waits for a person, a failure when its record no longer says. */
+export async function readOutcome(ports: Pick<TaskWaitPorts, 'store'>, record: RunRecord): Promise<TaskOutcome | null> {
   const run = await ports.store.find(callOf(record));
   if (run === null || !isTerminal(run.status)) return TASK_RECORD_MISSING;
-  return outcomeOf(run, await readHead(ports, run));
+  const head = await readHead(ports, run);
+  return asksOf(run, head).length > 0 ? null : outcomeOf(run, head);
+}
+
+/** Reads what a task waits for. */
+export async function readAsked(
+  ports: Pick<TaskWaitPorts, 'store'>,
+  run: RunRecord,
+): Promise<readonly InterruptRecord[]> {
+  return run.status === 'interrupted' ? asksOf(run, await readHead(ports, run)) : [];
 }
 
 /** Reads the thread's head; null for a task that was rolled back, as it has no thread. */

@@ -1,4 +1,4 @@
-import type { CheckpointView, HumanMessage, RunRecord, TaskSpec } from '@caribou/contracts';
+import type { CheckpointView, HumanMessage, RunRecord, TaskSpec, TokenCounts } from '@caribou/contracts';
 import type { CancelResult } from './run-store.js';
 import type { ThreadKey } from '@caribou/core';
 import type { FeedRow } from './thread-store.js';
@@ -18,6 +18,18 @@ export interface NewTask {
   readonly apiKey?: string;
 }
 
+/** The answers with which a task continues. */
+export interface TaskAnswers {
+  /** By interrupt id. */
+  readonly answers: Readonly<Record<string, unknown>>;
+  /** User id; absent: the deadline of the interrupts. */
+  readonly by?: string;
+  /** The run that waits for the task now. */
+  readonly parentRunId: string;
+  /** Tokens of the task so far. */
+  readonly spent: TokenCounts | null;
+}
+
 /**
  * Stores tasks. A task's record is that of its run: `created_at` is when it was dispatched, `started_at` when a pool
  * claimed it. It is retained for a while after its end.
@@ -26,15 +38,24 @@ export interface NewTask {
  */
 export interface TaskStore {
   /**
-   * Dispatches a task once: for a call that already has one it returns that task, whatever its state.
+   * Dispatches a task once: for a call that already has one it returns that task, whatever its state, by its newest run.
    *
    * @throws {RateLimitedError} when the user, or all users together, have too many tasks that have not ended
    * @throws {ConflictError} when the call's task was dispatched with other arguments
    */
   dispatch(task: NewTask): Promise<RunRecord>;
+  /**
+   * Continues a task that waits for a person, by a run of its own. Repeating it with the same answers returns that run.
+   *
+   * @throws {ConflictError} when the task does not wait for them (any more)
+   * @throws {RateLimitedError} as `dispatch`
+   */
+  resume(task: NewTask, before: RunRecord, answers: TaskAnswers): Promise<RunRecord>;
+  /** Lists a task that waits for a person with its parent without a deadline, so that it is deleted with it. */
+  holdListed(task: RunRecord, parent: ThreadKey): Promise<void>;
   /** The thread a task runs on. */
   threadOf(task: { readonly userId: string; readonly parentRunId: string; readonly toolCallId: string }): ThreadKey;
-  /** Finds a task; null when it does not exist (any more). */
+  /** Finds a task by its newest run; null when it does not exist (any more). */
   find(task: {
     readonly userId: string;
     readonly parentRunId: string;

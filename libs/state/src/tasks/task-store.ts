@@ -1,5 +1,6 @@
 import {
   ConflictError,
+  continuationId,
   NotFoundError,
   type RunRecord,
   TASK_METADATA,
@@ -10,7 +11,7 @@ import {
 import type { ThreadKey } from '@caribou/core';
 import type { AdmitRequest } from '../ports/run-store.js';
 import type { FeedRow } from '../ports/thread-store.js';
-import type { NewTask, TaskStore } from '../ports/task-store.js';
+import type { NewTask, TaskAnswers, TaskStore } from '../ports/task-store.js';
 import { admissions } from '../runs/admission.js';
 import { checkpointReads } from '../checkpoints/checkpoint-reads.js';
 import type { RedisConnection } from '../redis/connection.js';
@@ -18,6 +19,7 @@ import { runRecords } from '../runs/run-records.js';
 import { storeSettings } from '../redis/store-settings.js';
 import { threadFeed } from '../threads/thread-feed.js';
 import { threadRecords } from '../threads/thread-records.js';
+import { taskList } from './task-list.js';
 
 export interface TaskStoreOptions {
   /** Tasks of one user that may be running or waiting. */
@@ -28,12 +30,9 @@ export interface TaskStoreOptions {
   readonly keptMs: number;
 }
 
-const MAX_LISTED = 1_000;
 /** Maximum number of feed rows read of a task: more than its turns can make. */
 const MAX_PAGES = 20;
 const PAGE_ROWS = 200;
-/** A task waits for at most a day and takes at most a day; the rest is a margin for its end. */
-const MAX_LIFE_MS = 49 * 3_600_000;
 
 /** The part of the store that holds only tasks. */
 export const taskPart = (redis: RedisConnection): RedisConnection => redis.part('tasks');
@@ -50,39 +49,29 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
   const { head } = checkpointReads(redis, settings);
   const { deleteThread } = threadRecords(redis, settings);
   const { readFeed } = threadFeed(redis, '1');
-
-  /** Enters the task in its parent's list before it is created, so that none is missing; the entry outlives the task. */
-  async function enter(parent: ThreadKey, threadId: string): Promise<void> {
-    const key = redis.keys.childThreads(parent);
-    await redis.use((client) =>
-      client
-        .multi()
-        .zadd(key, 'NX', Date.now(), threadId)
-        .zremrangebyrank(key, 0, -MAX_LISTED - 1)
-        .pexpire(key, MAX_LIFE_MS + options.keptMs)
-        .exec(),
-    );
-  }
+  const list = taskList(redis, options.keptMs);
 
   async function dispatch(task: NewTask): Promise<RunRecord> {
     const request = admissionOf(task);
     const parent = { userId: task.userId, threadId: task.spec.parent.thread_id };
-    await enter(parent, request.threadId);
+    await list.enter(parent, request.threadId);
     const { run, repeated } = await admit(request);
     if (repeated && specOf(run)?.args_hash !== task.spec.args_hash) {
       throw new ConflictError('this tool call has already delegated another task', { details: { runId: run.run_id } });
     }
-    return run;
+    return repeated ? ((await newestRun(keyOf(run))) ?? run) : run;
   }
 
-  const find: TaskStore['find'] = async ({ userId, parentRunId, toolCallId }) => {
-    const { threadId, runId } = taskIds(parentRunId, toolCallId);
-    return orNull(getRun({ userId, threadId }, runId));
-  };
+  async function resume(task: NewTask, before: RunRecord, given: TaskAnswers): Promise<RunRecord> {
+    return (await admit(continuationOf(task, before, given))).run;
+  }
 
-  /** A task's thread has one run, and it is found by the thread. */
-  async function runOfThread(thread: ThreadKey): Promise<RunRecord | null> {
-    const [runId] = await redis.use((client) => client.zrange(redis.keys.thread(thread).runs, 0, 0));
+  const find: TaskStore['find'] = ({ userId, parentRunId, toolCallId }) =>
+    newestRun({ userId, threadId: taskIds(parentRunId, toolCallId).threadId });
+
+  /** A task's thread has one run, and one more each time that it continues with a person's answers. */
+  async function newestRun(thread: ThreadKey): Promise<RunRecord | null> {
+    const [runId] = await redis.use((client) => client.zrevrange(redis.keys.thread(thread).runs, 0, 0));
     return runId === undefined ? null : orNull(getRun(thread, runId));
   }
 
@@ -99,11 +88,10 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
 
   const forget = (task: ThreadKey): Promise<void> => ignoreIfGone(deleteThread(task, { ended: true }));
 
-  const threadsOf = (parent: ThreadKey): Promise<string[]> =>
-    redis.use((client) => client.zrange(redis.keys.childThreads(parent), 0, MAX_LISTED - 1));
-
   return {
     dispatch,
+    resume,
+    holdListed: ({ thread_id: threadId }, parent) => list.hold(parent, threadId),
     find,
     threadOf: ({ userId, parentRunId, toolCallId }) => ({
       userId,
@@ -113,16 +101,16 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
     steps: (run) => orNull(newestRows(keyOf(run))),
     cancel: (run) => requestCancel(keyOf(run), run.run_id, 'interrupt'),
     tasksOf: async (parent) => {
-      const threads = await threadsOf(parent);
-      const runs = await Promise.all(threads.map((threadId) => runOfThread({ userId: parent.userId, threadId })));
+      const threads = await list.threadsOf(parent);
+      const runs = await Promise.all(threads.map((threadId) => newestRun({ userId: parent.userId, threadId })));
       return runs.filter((run) => run !== null);
     },
     forget,
     forgetTasksOf: async (parent) => {
-      for (const threadId of await threadsOf(parent)) {
+      for (const threadId of await list.threadsOf(parent)) {
         await forget({ userId: parent.userId, threadId });
       }
-      await redis.use((client) => client.unlink(redis.keys.childThreads(parent)));
+      await list.remove(parent);
     },
   };
 }
@@ -155,6 +143,23 @@ function admissionOf({ userId, spec, prompt, maxTurns, timeoutMs, traceparent, a
     ifNotExists: 'create',
     threadMetadata: {},
     ...omitUndefined({ traceparent, apiKey }),
+  };
+}
+
+/** The admission of the run that continues a task. Its limits of turns and time begin again. */
+function continuationOf(task: NewTask, before: RunRecord, given: TaskAnswers): AdmitRequest {
+  const first = admissionOf(task);
+  const runId = continuationId(before.run_id, Object.keys(given.answers));
+  const continuation = { run_id: runId, parent_run_id: given.parentRunId, spent: given.spent };
+  return {
+    ...first,
+    runId,
+    metadata: { [TASK_METADATA]: { ...task.spec, continuation } },
+    kwargs: {
+      ...first.kwargs,
+      input: null,
+      command: { answers: { ...given.answers }, ...omitUndefined({ answered_by: given.by }) },
+    },
   };
 }
 

@@ -1,4 +1,12 @@
-import { filterAllowedTools, type AnyTool, type SubagentPort, type ToolOutcome } from '@caribou/core';
+import {
+  askingRunOf,
+  filterAllowedTools,
+  toolScope,
+  type AnyTool,
+  type SubagentPort,
+  type ToolOutcome,
+} from '@caribou/core';
+import { omitUndefined } from '@caribou/contracts';
 import { z } from 'zod';
 import { taskOutcome } from './task-texts.js';
 
@@ -44,7 +52,9 @@ export function taskTool(
       // A skill that restricts the agent's tools restricts its subagents too.
       const tools = filterAllowedTools(toolNames, state, run);
       const skills = skillNames === null ? {} : { skills: skillNames };
-      const asked = { toolCallId, description, prompt, type, tools, ...skills };
+      const callerRunId = askingRunOf(state, toolScope(toolCallId));
+      const caller = omitUndefined({ callerRunId });
+      const asked = { toolCallId, ...caller, description, prompt, type, tools, ...skills };
       return taskOutcome(await subagents.delegate(asked, run, (data) => run.emit({ kind: 'custom', data })));
     },
   };
