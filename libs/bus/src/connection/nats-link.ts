@@ -26,6 +26,7 @@ interface Registered {
 export class NatsLink {
   private current: NatsConnection | undefined;
   private up = false;
+  private sessions = 0;
   private readonly writes = new WriteCoalescer({ sustainedPerSecond: WRITES_PER_SECOND });
   private readonly closing = new AbortController();
   private readonly registered = new Set<Registered>();
@@ -39,6 +40,13 @@ export class NatsLink {
 
   get connected(): boolean {
     return this.up;
+  }
+
+  /**
+   * How often the link was connected. The server lets a client reply only in the session in which it got the request.
+   */
+  get session(): number {
+    return this.sessions;
   }
 
   /**
@@ -208,6 +216,7 @@ export class NatsLink {
   private setUp(connection: NatsConnection): void {
     if (this.up) return;
     this.up = true;
+    this.sessions += 1;
     this.options.logger.info({ server: connection.getServer() }, 'nats: connected');
     for (const listener of [...this.upListeners]) listener();
   }

@@ -1,5 +1,7 @@
 import type { ThreadKey } from '@caribou/core';
 import { TURN_OFFERS } from '@caribou/contracts';
+import { waitFor } from '@caribou/testing';
+import { connect } from 'nats';
 import type { Bus } from '../index.js';
 import { useWakes, type WakesFixture } from '../testing/wakes-fixture.js';
 
@@ -54,6 +56,35 @@ describe('an offer', () => {
 
     expect(await gateway.offerTurn(thread)).toBe('refused');
     expect(await gateway.offerTurn(thread)).toBe('late');
+  });
+
+  test('is not answered on another connection, where the server would not permit the reply', async () => {
+    const [gateway, other] = [await fixture.startBus(), await fixture.startBus()];
+    const claims: ((taken: boolean) => void)[] = [];
+    await runner(other, () => new Promise((claimed) => void claims.push(claimed)));
+    const outcome = gateway.offerTurn(thread);
+    await waitFor(() => claims.length > 0, { what: 'the offer' });
+    await fixture.nats.restart();
+    const listener = await connect({ servers: fixture.nats.url });
+    const seen: string[] = [];
+    listener.subscribe('_INBOX.>', { callback: (_error, message) => void seen.push(message.string()) });
+    await listener.flush();
+    await waitFor(
+      () =>
+        other.ping(1_000).then(
+          () => true,
+          () => false,
+        ),
+      { what: 'the connection' },
+    );
+
+    claims[0]?.(true);
+    await other.ping(2_000);
+    await listener.flush();
+
+    expect(seen.filter((text) => text.includes('taken'))).toEqual([]);
+    expect(['late', 'nobody']).toContain(await outcome);
+    await listener.close();
   });
 
   test('that names no thread is refused', async () => {

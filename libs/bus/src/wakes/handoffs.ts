@@ -43,10 +43,13 @@ async function answer(
   handle: (thread: ThreadKey) => Promise<boolean>,
   { link, logger }: { readonly link: NatsLink; readonly logger: Logger },
 ): Promise<void> {
+  const { session } = link;
   const thread = decodeThread(data);
   if (thread === undefined) logger.warn({}, 'nats: an offer that names no thread is refused');
   const taken = thread !== undefined && (await handle(thread));
-  if (reply !== undefined && link.connected) link.connection.publish(reply, encoder.encode(JSON.stringify({ taken })));
+  // The gateway does not wait for an answer that was lost with the connection: it puts the thread into the queue.
+  const isHeard = link.connected && link.session === session;
+  if (reply !== undefined && isHeard) link.connection.publish(reply, encoder.encode(JSON.stringify({ taken })));
 }
 
 /** The subscription of a process that is only there while the process takes offers. */

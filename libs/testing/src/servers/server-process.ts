@@ -73,6 +73,9 @@ export async function startServer(spec: ServerSpec): Promise<TestServer> {
   };
 }
 
+/** A server that was killed reads its files first, which takes a while after hours of work on a busy machine. */
+const READY_MS = 90_000;
+
 async function launch(
   spec: ServerSpec,
   where: { readonly port: number; readonly dataDir: string },
@@ -89,7 +92,7 @@ async function launch(
     if (failure !== undefined || child.exitCode !== null) return true;
     return await spec.isReady(where.port);
   };
-  await waitFor(ready, { what: `${spec.name} on port ${where.port}`, timeoutMs: 15_000, everyMs: 10 });
+  await waitFor(ready, { what: `${spec.name} on port ${where.port}`, timeoutMs: READY_MS, everyMs: 10 });
   if (failure !== undefined) throw failure;
   if (child.exitCode !== null) throw new Error(`${spec.name} ended with ${child.exitCode}:\n${output}`);
   return child;
