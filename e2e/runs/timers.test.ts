@@ -30,6 +30,7 @@ let services: { readonly app: AppName; readonly offsetMs: number; service: TestS
 async function startWith(catchUp: string, catchUpMs: number): Promise<void> {
   receiver = await startWebhookReceiver();
   stack = await startStack({
+    fsync: 'always',
     gateways: 0,
     runners: 0,
     config: [
@@ -155,6 +156,25 @@ test('processes with clocks a minute apart are killed while crons are due and we
     expect(runs.every(({ status }) => status === 'success')).toBe(true);
   }
   expect(receiver.refusals).toBeGreaterThan(0);
+});
+
+test('Redis and NATS are killed while crons are due and webhooks fail: each due time ran once', async () => {
+  await startWith('all', 2 * MINUTE);
+  const threadId = await client().newThread();
+  const ids = [await createCron(`/threads/${threadId}/runs/crons`), await createCron('/runs/crons')];
+  for (let round = 1; round <= 2; round += 1) {
+    await waitFor(() => ids.every((id) => announced(id).size >= 2 * round), { what: 'due times', timeoutMs: 60_000 });
+    await Promise.all([stack.redis.kill9(), stack.nats.kill9()]);
+    await delay(2 * STEP_MS);
+    await Promise.all([stack.redis.restart(), stack.nats.restart()]);
+  }
+  await waitFor(() => ids.every((id) => announced(id).size >= 8), {
+    what: 'eight due times of each',
+    timeoutMs: 90_000,
+  });
+  await stopCrons(ids);
+
+  for (const id of ids) assertComplete(announced(id));
 });
 
 test('after an outage of all gateways the rule "latest" starts one run, for the newest due time', async () => {
