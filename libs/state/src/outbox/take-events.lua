@@ -9,7 +9,8 @@
 local p = cjson.decode(ARGV[1])
 local outbox = { all = KEYS[1], users = KEYS[2], prefix = p.prefix, events = p.events, hosts = p.hosts }
 -- @include outbox.lua
-local MAX_USERS, MAX_EVENTS, MAX_PASSES, PAUSE_MS = 100, 20, 10, 200
+local MAX_USERS, MAX_EVENTS, MAX_PASSES = 100, 20, 10
+local SHORT_PAUSE_MS, LONG_PAUSE_MS = 25, 1000
 local found = {}
 
 local function host_key(url) return outbox.hosts .. redis.sha1hex(url:match('^%a+://([^/?#]*)') or url) end
@@ -25,30 +26,36 @@ local function lease(user, event, url)
   found[#found + 1] = { user, event, redis.call('HGETALL', event_key(user, event)) }
 end
 
--- Takes the first event of a user that may be delivered.
+-- How long an event waits for a host that has all its deliveries: longer when none of them has ended for a while.
+local function pause_for(host)
+  local newest = redis.call('ZRANGE', host, -1, -1, 'WITHSCORES')
+  return newest[2] - p.lease_ms < now_ms - LONG_PAUSE_MS and LONG_PAUSE_MS or SHORT_PAUSE_MS
+end
+
+-- Takes the first event of a user that may be delivered. Returns when the user may be looked at again.
 local function take_one(user)
-  if count_live(running_key(user)) >= p.per_user then return false end
+  if count_live(running_key(user)) >= p.per_user then return now_ms + SHORT_PAUSE_MS end
   for _, event in ipairs(redis.call('ZRANGEBYSCORE', waiting_key(user), '-inf', now_ms, 'LIMIT', 0, MAX_EVENTS)) do
     local key = event_key(user, event)
     local url = not is_damaged(key, 'hash') and redis.call('HGET', key, 'url')
     if not url then
       remove_event(user, event)
     elseif count_live(host_key(url)) >= p.per_host then
-      redis.call('ZADD', waiting_key(user), now_ms + PAUSE_MS, event)
+      redis.call('ZADD', waiting_key(user), now_ms + pause_for(host_key(url)), event)
     else
       lease(user, event, url)
-      return true
+      return now_ms
     end
   end
-  return false
+  return now_ms
 end
 
 for _ = 1, MAX_PASSES do
   local before = #found
   for _, user in ipairs(redis.call('ZRANGEBYSCORE', outbox.users, '-inf', now_ms, 'LIMIT', 0, MAX_USERS)) do
     if #found >= p.limit then break end
-    -- Behind the users that were not looked at yet; one without a delivery is looked at a little later.
-    schedule_user(user, take_one(user) and now_ms or now_ms + PAUSE_MS)
+    -- Behind the users that were not looked at yet.
+    schedule_user(user, take_one(user))
   end
   if #found >= p.limit or #found == before then break end
 end
