@@ -1,4 +1,5 @@
 import { type Stack, startStack } from '../support/stack.js';
+import { describeCrons } from './crons-suite.js';
 import { describeMultitask } from './multitask-suite.js';
 import { describeReconnect } from './reconnect-suite.js';
 import { describeRefusals } from './refusals-suite.js';
@@ -28,3 +29,4 @@ describe.each(SDK_LINES)('@langchain/langgraph-sdk $version', (line) => {
 });
 
 describeReconnect(() => stack);
+describeCrons(() => stack);

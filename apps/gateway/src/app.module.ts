@@ -43,6 +43,12 @@ import { TasksService } from './tasks/tasks.service.js';
 import { ThreadsController } from './threads/threads.controller.js';
 import { ThreadsService } from './threads/threads.service.js';
 import { TokenUsageService } from './threads/token-usage.service.js';
+import { CronsController } from './crons/crons.controller.js';
+import { CronsService } from './crons/crons.service.js';
+import { DueCrons } from './crons/due-crons.js';
+import { ScheduledTasksController } from './scheduled-tasks/scheduled-tasks.controller.js';
+import { ScheduledTasksService } from './scheduled-tasks/scheduled-tasks.service.js';
+import { WebhooksController } from './webhooks/webhooks.controller.js';
 import { DocumentConversions } from './files/uploads/document-conversions.js';
 import { UploadsController } from './files/uploads/uploads.controller.js';
 import { UploadsService } from './files/uploads/uploads.service.js';
@@ -60,6 +66,9 @@ export class AppModule {
         RegenerationController,
         RunsController,
         StatelessRunsController,
+        CronsController,
+        WebhooksController,
+        ScheduledTasksController,
         TasksController,
         UploadsController,
         ArtifactsController,
@@ -87,6 +96,9 @@ export class AppModule {
         BranchesService,
         RegenerationService,
         RunsService,
+        CronsService,
+        DueCrons,
+        ScheduledTasksService,
         RunAgents,
         RunInputs,
         TurnDurations,

@@ -12,6 +12,9 @@ import {
   redisAccounts,
   redisAttempts,
   redisConversions,
+  redisCrons,
+  redisDelayedRuns,
+  redisOutbox,
   HeadCache,
   redisErasures,
   redisEventLog,
@@ -32,6 +35,7 @@ import {
   taskPart,
 } from '@caribou/state';
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
+import { createWebhookFetch } from '@caribou/egress';
 import { gateCatalog } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
 import { loadModels } from '@caribou/extensions';
@@ -113,8 +117,11 @@ function listDependencies(config: Config, connections: Connections) {
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
   const memories = redisMemoryStore(redis);
   const usageLedger = redisUsageLedger(redis, ledgerSettings(redis, config));
+  const timed = timedStores(redis, config);
   const erasures = new Erasures({
     store: redisErasures(redis),
+    crons: timed.crons,
+    outbox: timed.outbox,
     files: createErasedFiles(config.homeDir),
     threads: store,
     tasks: taskStore,
@@ -134,6 +141,8 @@ function listDependencies(config: Config, connections: Connections) {
   return {
     threadStore: erasable.store,
     taskStore,
+    ...timed,
+    webhookFetch: createWebhookFetch(config.webhooks),
     dispatchTurn: (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread),
     runnerProcesses: redisProcessRegistry(redis, 'runs'),
     eventLog: redisEventLog(redis),
@@ -177,11 +186,27 @@ const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
     ackWaitMs: clocks.ackWaitMs,
   });
 
+/** How much longer than an attempt the lease of a delivery is: for the body, and for the entry of the outcome. */
+const DELIVERY_MARGIN_MS = 15_000;
+
+/** The stores of what happens at a time or after a run. */
+const timedStores = (redis: RedisConnection, { clocks, crons, webhooks }: Config) => ({
+  crons: redisCrons(redis, { maxPerUser: crons.maxPerUser }),
+  delayedRuns: redisDelayedRuns(redis, { eventsTtlMs: clocks.eventsTtlMs, idempotencyTtlMs: clocks.idempotencyTtlMs }),
+  outbox: redisOutbox(redis, {
+    perUser: webhooks.maxAtOncePerUser,
+    perHost: webhooks.maxAtOncePerHost,
+    leaseMs: webhooks.timeoutMs + DELIVERY_MARGIN_MS,
+    maxAgeMs: webhooks.maxAgeMs,
+    maxFailed: webhooks.maxFailedPerUser,
+  }),
+});
+
 /** States of threads that later reads of these threads need not transfer again. */
 const HEAD_CACHE_BYTES = 64 * 1024 * 1024;
 
 const createThreadStore = ({ redis, metrics }: Pick<Connections, 'redis' | 'metrics'>, config: Config): ThreadStore => {
-  const { clocks, quotas, runner, store } = config;
+  const { clocks, quotas, runner, store, webhooks } = config;
   const heads = new HeadCache(HEAD_CACHE_BYTES);
   metrics.measureCache('heads', heads.bytes);
   return redisThreadStore(redis, {
@@ -193,6 +218,8 @@ const createThreadStore = ({ redis, metrics }: Pick<Connections, 'redis' | 'metr
     maxInFlightRuns: quotas.maxRunsPerUser,
     maxThreads: quotas.maxThreadsPerUser,
     maxStateBytes: quotas.maxStateBytes,
+    maxDelayedRuns: quotas.maxDelayedRunsPerUser,
+    maxWebhookEvents: webhooks.maxWaitingPerUser,
     maxStoredBytes: quotas.maxRunBytesPerUser,
     idempotencyTtlMs: clocks.idempotencyTtlMs,
     compact: store.compact,

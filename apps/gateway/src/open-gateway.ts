@@ -6,6 +6,8 @@ import { AppModule } from './app.module.js';
 import { SessionWatch } from './auth/session-watch.js';
 import { createDependencies, type Dependencies } from './dependencies.js';
 import { createGatewayApp } from './gateway-app.js';
+import { DueCrons } from './crons/due-crons.js';
+import { Timers } from './timers/timers.js';
 
 /** A gateway with its connections, which does not listen yet. */
 export interface OpenGateway {
@@ -41,6 +43,12 @@ export async function openGateway(
     logger,
   });
   const stopWatch = { name: 'sessions', run: async () => watch?.stop() };
+  const timers = new Timers(dependencies, app.get(DueCrons));
+  timers.start();
   const stopErasures = { name: 'erasures', run: () => erasures.stop() };
-  return { app, stop: [stopWatch, stopErasures, { name: 'http', run: () => app.close() }, ...created.stop] };
+  const stopTimers = { name: 'timers', run: () => timers.stop() };
+  return {
+    app,
+    stop: [stopWatch, stopErasures, stopTimers, { name: 'http', run: () => app.close() }, ...created.stop],
+  };
 }

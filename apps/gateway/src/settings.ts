@@ -1,4 +1,5 @@
 import type { Config } from '@caribou/config';
+import { createWebhookCheck } from '@caribou/egress';
 
 /** The part of the configuration that the gateway's services read. */
 export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools, ...config }: Config) => ({
@@ -14,6 +15,11 @@ export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools,
   suggestions: config.suggestions,
   problems: config.problems,
   usageDays: config.usage.retentionDays,
+  /** What a run may say about its time and its end. */
+  timedRuns: { maxAfterSeconds: quotas.maxAfterSeconds, checkWebhook: createWebhookCheck(config.webhooks.allow) },
+  crons: config.crons,
+  webhooks: config.webhooks,
+  timerMs: clocks.timerMs,
   bodyLimitBytes: http.bodyLimitBytes,
   uploads: config.uploads,
   memory: chain.memory,

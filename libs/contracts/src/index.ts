@@ -205,33 +205,24 @@ export {
   type ThreadReply,
   type TokenUsageReply,
 } from './http/threads/replies.js';
-export {
-  fileRoutes,
-  MAX_EDITED_BYTES,
-  type UploadedFile,
-  type UploadListReply,
-  type UploadReply,
-} from './http/threads/files.js';
-export {
-  type FactChanges,
-  type MemoryConfigReply,
-  type MemoryHistoryReply,
-  MemoryImport,
-  type MemoryStatusReply,
-  type NewFact,
-  type LegacyFact,
-} from './http/resources/memory-shapes.js';
+export { fileRoutes, MAX_EDITED_BYTES, type UploadedFile, type UploadListReply } from './http/threads/files.js';
+export { type UploadReply } from './http/threads/files.js';
+export { type FactChanges, type LegacyFact, type NewFact } from './http/resources/memory-shapes.js';
+export { type MemoryConfigReply, type MemoryHistoryReply } from './http/resources/memory-shapes.js';
+export { MemoryImport, type MemoryStatusReply } from './http/resources/memory-shapes.js';
+export { CronSpec, type CronTimes } from './records/crons.js';
+export { CronCreate, type CronFilter, type CronReply, cronRoutes, type CronUpdate } from './http/resources/crons.js';
+export { type ScheduledTaskCreate, type ScheduledTaskUpdate } from './http/resources/scheduled-tasks.js';
+export { type ScheduledTaskReply, type ScheduledTaskRunReply } from './http/resources/scheduled-tasks.js';
+export { scheduledTaskRoutes } from './http/resources/scheduled-tasks.js';
+export { type WebhookEventsReply, webhookRoutes } from './http/resources/webhooks.js';
 export { featureRoutes, type FeaturesReply } from './http/resources/features.js';
 export { branchRoutes, type BranchReply, type CloneMode } from './http/threads/branches.js';
 export { memoryRoutes } from './http/resources/memory.js';
 export { type FeedMessage, type FeedPageReply, messageRoutes } from './http/threads/messages.js';
 export { type ModelListReply, type ModelReply, modelRoutes } from './http/resources/models.js';
-export {
-  suggestionRoutes,
-  type SuggestionsConfigReply,
-  type SuggestionsReply,
-  type SuggestionsRequest,
-} from './http/threads/suggestions.js';
+export { suggestionRoutes, type SuggestionsConfigReply, type SuggestionsReply } from './http/threads/suggestions.js';
+export { type SuggestionsRequest } from './http/threads/suggestions.js';
 export { httpRoutes } from './registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/resources/mcp.js';
 export { isRecord } from './common/is-record.js';
@@ -239,13 +230,8 @@ export { omitUndefined } from './common/omit-undefined.js';
 export { oneLine } from './common/one-line.js';
 export { CONTROL_TOOLS, SANDBOX_TOOLS, WEB_TOOLS } from './common/tool-names.js';
 export { FREE_JSON_LIMITS, countKeys, type RouteContract, type RouteInput } from './http/route.js';
-export {
-  clampRecursionLimit,
-  ConfigurableThread,
-  RunContextInput,
-  RunCreate,
-  startCheckpointOf,
-} from './http/threads/run-create.js';
+export { clampRecursionLimit, ConfigurableThread, RunContextInput, RunCreate } from './http/threads/run-create.js';
+export { startCheckpointOf } from './http/threads/run-create.js';
 export type { InputMessage, ReturnedAi, ReturnedTool } from './http/threads/input-messages.js';
 export { type EditReplayReply, type ReplayReply, replayRoutes } from './http/threads/replays.js';
 export { runRoutes, statelessRoutes } from './http/threads/runs.js';
@@ -254,11 +240,7 @@ export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from '
 export { userRoutes } from './http/resources/users.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
 export { systemRoutes } from './http/resources/system.js';
-export {
-  type DelegatedTaskDetailReply,
-  type DelegatedTaskReply,
-  type SubagentStep,
-  taskRoutes,
-} from './http/threads/tasks.js';
+export { type DelegatedTaskDetailReply, type DelegatedTaskReply, type SubagentStep } from './http/threads/tasks.js';
+export { taskRoutes } from './http/threads/tasks.js';
 export { threadRoutes } from './http/threads/threads.js';
 export { type ExactLogFields, type LogFields, logFields } from './common/log-fields.js';

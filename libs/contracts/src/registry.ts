@@ -1,5 +1,8 @@
 import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
+import { cronRoutes } from './http/resources/crons.js';
+import { scheduledTaskRoutes } from './http/resources/scheduled-tasks.js';
+import { webhookRoutes } from './http/resources/webhooks.js';
 import { branchRoutes } from './http/threads/branches.js';
 import { featureRoutes } from './http/resources/features.js';
 import { fileRoutes } from './http/threads/files.js';
@@ -27,6 +30,9 @@ export const httpRoutes: readonly RouteContract[] = [
   replayRoutes,
   runRoutes,
   statelessRoutes,
+  cronRoutes,
+  webhookRoutes,
+  scheduledTaskRoutes,
   taskRoutes,
   fileRoutes,
   assistantRoutes,

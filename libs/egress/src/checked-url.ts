@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { ForbiddenError, InvalidRequestError, UnavailableError } from '@caribou/contracts';
 import { Limiter } from '@caribou/core';
 import { addressPolicy, type AddressPolicy, isReachableForOperator } from './address-policy.js';
@@ -85,4 +86,22 @@ export function parseUrl(text: string, base?: URL): URL {
 export async function checkUrl(url: string, settings: ReachSettings = {}): Promise<void> {
   const target = targetOf(parseUrl(url), settings);
   await resolveAllowedAddresses(target, connectOptions(target, settings));
+}
+
+/** Names of this machine, whatever a resolver says (RFC 6761). */
+const isLocalName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost');
+
+/**
+ * Checks what a URL says by itself, for one that is fetched later; a name may still resolve to an address that is refused.
+ *
+ * @throws {InvalidRequestError} {ForbiddenError} as `targetOf`, and for an address that may not be reached
+ */
+export function checkLiteralHost(url: string, settings: ReachSettings = {}): void {
+  const target = targetOf(parseUrl(url), settings);
+  const { host } = target;
+  const isAllowed =
+    isIP(host) === 0
+      ? !isLocalName(host) || isListed(settings.open ?? [], target)
+      : connectOptions(target, settings).isAllowedAddress(host);
+  if (!isAllowed) throw new ForbiddenError(`${formatTarget(target)} may not be reached`);
 }

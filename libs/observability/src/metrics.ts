@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { addLoadMetrics, type LoadMetrics } from './load-metrics.js';
 import { addModelCallMetrics, type ModelCallMetrics } from './model-call-metrics.js';
+import { addTimerMetrics, type TimerMetrics } from './timer-metrics.js';
 import { addProcessMetrics } from './process-metrics.js';
 
 export type Outcome = 'ok' | 'error' | 'cancelled' | 'limit';
@@ -9,7 +10,7 @@ export type Outcome = 'ok' | 'error' | 'cancelled' | 'limit';
  * The metrics of a service. Ids are never labels. Durations are given in milliseconds and exported in seconds, the base unit of
  * Prometheus.
  */
-export interface Metrics extends LoadMetrics, ModelCallMetrics {
+export interface Metrics extends LoadMetrics, ModelCallMetrics, TimerMetrics {
   /** A run reached its end; `status` as the run record has it (`success`, `error`, `interrupted`…). */
   runEnded(status: string): void;
   /** One model turn, from the load of the state to its commit. */
@@ -114,6 +115,7 @@ export function createMetrics({ service }: { readonly service: string }): Metric
     },
     contentType: registry.contentType,
     ...addModelCallMetrics(registry, createLabelLimit()),
+    ...addTimerMetrics(registry, SLOW),
     ...load,
     text: () => readFigures().then(() => registry.metrics()),
   };

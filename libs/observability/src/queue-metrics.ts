@@ -2,7 +2,7 @@ import type { QueueState } from '@caribou/contracts';
 import { Gauge, type Registry } from 'prom-client';
 
 /** The queues whose state is measured. */
-export type QueueKind = 'runs' | 'tasks' | 'memory' | 'conversions';
+export type QueueKind = 'runs' | 'tasks' | 'memory' | 'conversions' | 'crons' | 'webhooks';
 
 export interface QueueMetrics {
   /** Reads the state of a queue on requests for metrics, at most every 5 seconds. A failure is shown as NaN. */

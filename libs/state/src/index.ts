@@ -5,6 +5,10 @@ export { redisAgents } from './users/agents.js';
 export { type AuditLine, type AuditLog, redisAuditLog } from './executions/audit-log.js';
 export { checkRedis, requireDurableRedis } from './redis/check-redis.js';
 export { createRedis, RedisConnection, type RedisLink } from './redis/connection.js';
+export { redisCrons } from './crons/crons.js';
+export { readCronQueue, readWebhookQueue } from './outbox/timer-queues.js';
+export { redisDelayedRuns } from './delayed/delayed-runs.js';
+export { redisOutbox } from './outbox/outbox.js';
 export { redisConversions } from './files/conversions.js';
 export { redisErasures } from './erasure/erasures.js';
 export { redisEventLog } from './events/event-log.js';
@@ -71,6 +75,9 @@ export type {
   SessionKey,
   StoredAccount,
 } from './ports/account-store.js';
+export type { CronRun, CronStart, CronStore, StoredCron } from './ports/cron-store.js';
+export type { DelayedRun, DelayedRuns } from './ports/delayed-runs.js';
+export type { DeliveryOutcome, OutboxStore, WebhookEvent } from './ports/outbox-store.js';
 export type { AttemptLimit, AttemptStore } from './ports/attempt-store.js';
 export type { TurnQueue } from './ports/turn-queue.js';
 export type { BucketName, RequestBuckets } from './ports/request-buckets.js';

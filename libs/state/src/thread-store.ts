@@ -5,6 +5,7 @@ import { checkRedis } from './redis/check-redis.js';
 import { checkpointReads } from './checkpoints/checkpoint-reads.js';
 import type { RedisConnection } from './redis/connection.js';
 import { runRecords } from './runs/run-records.js';
+import { runRemoval } from './runs/run-removal.js';
 import { stateUpdates } from './checkpoints/state-updates.js';
 import { type StoreOptions, storeSettings } from './redis/store-settings.js';
 import { threadFeed } from './threads/thread-feed.js';
@@ -23,6 +24,7 @@ export function redisThreadStore(redis: RedisConnection, options: StoreOptions =
     ...stateUpdates(redis, settings),
     ...admissions(redis, settings),
     ...runRecords(redis),
+    ...runRemoval(redis, settings),
     ...threadUsage(redis),
     ping: () => redis.ping(),
     checkDurable: async () => {

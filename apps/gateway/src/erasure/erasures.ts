@@ -3,8 +3,10 @@ import { ConflictError, NotFoundError, UnavailableError } from '@caribou/contrac
 import { type Logger, type MemoryStore, type ThreadKey } from '@caribou/core';
 import {
   BeingErasedError,
+  type CronStore,
   type Erasure,
   type ErasureStore,
+  type OutboxStore,
   type TaskStore,
   type ThreadStore,
   type UsageLedger,
@@ -18,6 +20,8 @@ export interface ErasurePorts {
   readonly tasks: Pick<TaskStore, 'forgetTasksOf'>;
   readonly memories: Pick<MemoryStore, 'eraseUser'>;
   readonly usage: Pick<UsageLedger, 'eraseUser'>;
+  readonly crons: Pick<CronStore, 'removeAll'>;
+  readonly outbox: Pick<OutboxStore, 'removeAll'>;
   readonly logger: Logger;
   /** Checks that this process uses the shared volume. @throws {UnavailableError} when it does not */
   readonly ensureVolume: () => Promise<void>;
@@ -113,10 +117,11 @@ export class Erasures {
   }
 
   private async finishUser(erasure: Erasure): Promise<void> {
-    const { store, files, threads, tasks, memories, usage } = this.ports;
+    const { store, files, threads, tasks, memories, usage, crons, outbox } = this.ports;
     const { userId, token } = erasure;
     await this.ports.ensureVolume();
     await store.closeAccount(userId);
+    await crons.removeAll(userId);
     for (const threadId of await store.threadsOf(userId)) {
       const thread = { userId, threadId };
       await ignoreNotFound(threads.deleteThread(thread, { withIdempotency: true }));
@@ -124,6 +129,7 @@ export class Erasures {
     }
     await memories.eraseUser(userId);
     await usage.eraseUser(userId);
+    await outbox.removeAll(userId);
     const aside = await files.moveUser(userId, token);
     for await (const threadIds of files.threadsIn(aside)) await store.forgetUploads(userId, threadIds);
     await store.forgetUser(userId);

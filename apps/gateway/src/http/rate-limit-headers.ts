@@ -46,6 +46,9 @@ const QUOTAS: Readonly<Record<QuotaUse['quota'], { readonly unit: string; readon
   streams: { unit: 'concurrent-requests', freedByTime: true },
   threads: { unit: 'threads', freedByTime: false },
   'run-bytes': { unit: 'content-bytes', freedByTime: false },
+  crons: { unit: 'crons', freedByTime: false },
+  'delayed-runs': { unit: 'runs', freedByTime: true },
+  'webhook-events': { unit: 'events', freedByTime: true },
 };
 
 /** Adds a quota of the user to the headers of an answer. */

@@ -37,6 +37,8 @@ function kwargsJson(run: RunRecord): Record<string, unknown> {
     on_disconnect,
     interrupt_before: kwargs.interrupt_before,
     interrupt_after: kwargs.interrupt_after,
+    webhook: kwargs.webhook,
+    after_seconds: kwargs.after_seconds,
     temporary,
     subgraphs: stream_subgraphs,
     resumable: true,

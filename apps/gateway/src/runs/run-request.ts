@@ -71,6 +71,7 @@ function kwargsOf(body: ResolvedRun, { temporary }: RunTarget, limits: KwargsFro
     on_disconnect: body.on_disconnect ?? 'continue',
     ...(body.interrupt_before ? { interrupt_before: body.interrupt_before } : {}),
     ...(body.interrupt_after ? { interrupt_after: body.interrupt_after } : {}),
+    ...omitUndefined({ webhook: body.webhook || undefined, after_seconds: body.after_seconds || undefined }),
     temporary,
   };
 }

@@ -18,6 +18,7 @@ const settings = {
   maxTurns: 10,
   maxTurnsCap: 10,
   agentsApi: { enabled: true },
+  timedRuns: { maxAfterSeconds: 0, checkWebhook: () => undefined },
 } as unknown as GatewaySettings;
 const key = { userId: 'alice', threadId: 't1' };
 const headers = {

@@ -15,7 +15,7 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { AdmitRequest, AdmitResult, EndedRun, ThreadStore } from '@caribou/state';
+import type { AdmitRequest, AdmitResult, CronStart, EndedRun, ThreadStore } from '@caribou/state';
 import type { Tracing } from '@caribou/observability';
 import { parse } from '../http/parse-input.js';
 import { Dependency, type GatewayBus } from '../dependency.js';
@@ -25,6 +25,7 @@ import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
 import { admitRequest, type RunTarget } from './run-request.js';
 import { StoreDeadline } from './store-deadline.js';
+import { timedFieldsOf } from './timed-request.js';
 
 /**
  * Deadline for all store calls of a request that starts a run, so that it is answered within 5 s when Redis is
@@ -107,6 +108,23 @@ export class RunsService {
     return runs;
   }
 
+  /** Checks a request that is repeated at set times, without starting it. @throws as `start` */
+  async check(target: RunTarget, body: RunCreate): Promise<void> {
+    await this.prepare(body, { target, headers: NOBODY, deadline: new StoreDeadline(STORE_MS) });
+  }
+
+  /**
+   * Admits a run for a due time of a cron.
+   *
+   * @throws {FencedError} when this due time was decided before, and as `start`
+   */
+  async startForCron(target: RunTarget, body: RunCreate, { runId, apiKey, cron }: CronRequest): Promise<RunRecord> {
+    const deadline = new StoreDeadline(STORE_MS);
+    const request = { ...(await this.prepare(body, { target, headers: NOBODY, deadline })), runId, cron };
+    const headers = { traceparent: undefined, apiKey, onAdmitted: () => undefined };
+    return this.admit(request, { idempotency: undefined, headers, deadline });
+  }
+
   get(key: ThreadKey, runId: string): Promise<RunRecord> {
     return this.store.getRun(key, runId);
   }
@@ -116,8 +134,8 @@ export class RunsService {
     return await this.store.listRuns(key, { limit, offset, ...omitUndefined({ status }) });
   }
 
-  remove(key: ThreadKey, runId: string): Promise<void> {
-    return this.store.deleteRun(key, runId);
+  async remove(key: ThreadKey, runId: string): Promise<void> {
+    this.publishEnds(await this.store.deleteRun(key, runId));
   }
 
   /** Cancels a run: the request is stored, then published to the run's owner. A finished run is not changed. */
@@ -142,7 +160,8 @@ export class RunsService {
   private async prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
     const sender = { userId: target.userId, admin: headers.admin };
     const resolved = await deadline.within(() => this.inputs.resolve(target, body, sender));
-    const request = admitRequest(resolved, target, this.settings);
+    const timed = timedFieldsOf(body, this.settings.timedRuns);
+    const request = { ...admitRequest(resolved, target, this.settings), ...timed };
     await deadline.within(() => this.agents.check(body, request));
     return request;
   }
@@ -178,6 +197,16 @@ export class RunsService {
   }
 }
 
+/** Nobody with further rights is there when a cron starts a run. */
+const NOBODY = { admin: false };
+
+/** What a cron adds to the request that it repeats. */
+export interface CronRequest {
+  readonly runId: string;
+  readonly apiKey: string | undefined;
+  readonly cron: CronStart;
+}
+
 interface Preparation {
   readonly target: RunTarget;
   readonly headers: Pick<StartHeaders, 'admin'>;
@@ -186,7 +215,7 @@ interface Preparation {
 
 interface Admission {
   readonly idempotency: AdmitRequest['idempotency'];
-  readonly headers: StartHeaders;
+  readonly headers: Pick<StartHeaders, 'traceparent' | 'apiKey' | 'onAdmitted'>;
   readonly deadline: StoreDeadline;
 }
 

@@ -45,16 +45,6 @@ export class FeaturesController {
     return { available: false };
   }
 
-  @Route(featureRoutes.scheduledTasks)
-  listScheduledTasks() {
-    return [];
-  }
-
-  @Route(featureRoutes.scheduledTasksOfThread)
-  listScheduledTasksOfThread(@Caller() caller: Principal, @Input() input: OfThread) {
-    return this.replyIfThreadExists(caller, input, []);
-  }
-
   @Route(featureRoutes.mcpTasks)
   mcpTasks(@Caller() caller: Principal, @Input() input: OfThread) {
     return this.replyIfThreadExists(caller, input, []);

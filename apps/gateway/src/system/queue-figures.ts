@@ -1,7 +1,15 @@
 import type { Config } from '@caribou/config';
 import type { MeasuredConverter } from '@caribou/documents';
 import type { Metrics } from '@caribou/observability';
-import { countPendingThreads, readMemoryQueue, readRunQueue, type RedisConnection, taskPart } from '@caribou/state';
+import {
+  countPendingThreads,
+  readCronQueue,
+  readMemoryQueue,
+  readRunQueue,
+  readWebhookQueue,
+  type RedisConnection,
+  taskPart,
+} from '@caribou/state';
 
 interface Queues {
   readonly redis: RedisConnection;
@@ -15,6 +23,8 @@ export function measureQueues(metrics: Metrics, { redis, memory, conversions }: 
   metrics.measure('pending_threads', () => countPendingThreads(redis).catch(() => NaN));
   metrics.measureQueue('runs', () => readRunQueue(redis));
   metrics.measureQueue('tasks', () => readRunQueue(taskPart(redis)));
+  metrics.measureQueue('crons', () => readCronQueue(redis));
+  metrics.measureQueue('webhooks', () => readWebhookQueue(redis));
   metrics.measureQueue('conversions', () => conversions.queueState());
   metrics.measureSlots('conversions', conversions.slots);
   if (memory.enabled) metrics.measureQueue('memory', () => readMemoryQueue(redis, memory.debounce_seconds * 1_000));

@@ -25,7 +25,7 @@ export class InfoController {
 
   @Route(systemRoutes.info)
   info() {
-    return { version: VERSION, context: {}, flags: { assistants: true, crons: false, langsmith: false } };
+    return { version: VERSION, context: {}, flags: { assistants: true, crons: true, langsmith: false } };
   }
 }
 

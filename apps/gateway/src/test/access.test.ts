@@ -61,6 +61,7 @@ describe('access', () => {
       message_id: 'm',
       human_message_id: 'm',
       replacement_text: 'words',
+      schedule: '@daily',
     };
     // Files are stored by owner, also before their thread exists: files.test.ts.
     const ofThreads = httpRoutes.filter(

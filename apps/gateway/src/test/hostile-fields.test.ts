@@ -48,8 +48,6 @@ describe('fields and headers of a hostile or careless client', () => {
   test.each<[string, string, object]>([
     ['context.secrets', '/runs', runOf({ context: { secrets: { key: 'v' } } })],
     ['config.configurable.secrets', '/runs', runOf({ config: { configurable: { secrets: { key: 'v' } } } })],
-    ['webhook', '/runs', runOf({ webhook: 'https://example.org' })],
-    ['after_seconds', '/runs', runOf({ after_seconds: 5 })],
     ['feedback_keys', '/runs', runOf({ feedback_keys: ['score'] })],
     ['config.tags', '/runs', runOf({ config: { tags: ['a'] } })],
     ['supersteps', '/threads', { supersteps: [{ updates: [] }] }],

@@ -13,6 +13,7 @@ import {
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { ThreadSearch, ThreadStore } from '@caribou/state';
+import { CronsService } from '../crons/crons.service.js';
 import type { Erasures } from '../erasure/erasures.js';
 import { jsonChars } from '../http/sliced-json.js';
 import { Dependency } from '../dependency.js';
@@ -38,6 +39,7 @@ export class ThreadsService {
     @Dependency('threadStore') private readonly store: ThreadStore,
     @Dependency('erasures') private readonly erasures: Erasures,
     private readonly durations: TurnDurations,
+    private readonly crons: CronsService,
   ) {}
 
   /** @throws {ConflictError} when the id is taken and the caller said `if_exists: raise` */
@@ -83,6 +85,7 @@ export class ThreadsService {
 
   async remove(key: ThreadKey): Promise<void> {
     await this.erasures.deleteThread(key);
+    await this.crons.removeOfThread(key.userId, key.threadId);
   }
 
   /** Copies a thread; returns the new one and the size of its state. */

@@ -58,13 +58,13 @@ describe("a configuration in DeerFlow's format", () => {
       expect.arrayContaining([
         'config_version',
         'database',
+        'scheduler',
         'sandbox.use',
         'sandbox.replicas',
         'models[0]',
         'tools[7]',
       ]),
     );
-    expect(config.notices.join('\n')).not.toContain('scheduler');
     expect(config.notices.join('\n')).not.toContain('key-1');
   });
 });

@@ -32,7 +32,7 @@ const explanations: Readonly<Record<string, Explanation>> = {
       'auth and CARIBOU_API_KEYS separate users from admins; put further rules into a proxy in front of the gateway',
   },
   'auth.oidc': { missing: 'users sign in with e-mail and password (docs/sign-in.md)' },
-  scheduler: { missing: 'start runs from a cron job of your own over the HTTP API' },
+  scheduler: { elsewhere: 'every gateway starts scheduled tasks; their limits are in crons (docs/crons.md)' },
   mcp_tasks: { missing: 'tools of MCP servers are called and awaited' },
   input_polish: { missing: 'this version does not rewrite drafts; remove the section' },
   skill_scan: { elsewhere: 'skills are checked when they are installed' },

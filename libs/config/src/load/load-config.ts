@@ -38,7 +38,9 @@ import { warnAboutExtensions } from '../deerflow/warn-about-extensions.js';
 import { readTools } from '../deerflow/tool-entries.js';
 import { warnAboutUnpricedModels } from './unpriced-models.js';
 import { toSandbox } from '../settings/sandbox-config.js';
+import { CronsFile, WebhooksFile } from '../schema/timers-schema.js';
 import { toWebConfig } from '../settings/web-config.js';
+import { toWebhooks } from '../settings/webhooks-config.js';
 import { WebFile } from '../schema/web-schema.js';
 
 interface ReadContext {
@@ -111,6 +113,8 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     store: section(StoreFile, 'store', from),
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
     usage,
+    crons: camelKeys(section(CronsFile, 'crons', from)),
+    webhooks: toWebhooks(section(WebhooksFile, 'webhooks', from)),
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),

@@ -8,6 +8,7 @@ import { McpFile } from './mcp-schema.js';
 import { QuotasFile } from './quotas-schema.js';
 import { NatsFile, StoreFile } from './server-schema.js';
 import { integer, ms } from './setting-kinds.js';
+import { CronsFile, WebhooksFile } from './timers-schema.js';
 import { SuggestionsFile } from './suggestions-schema.js';
 import { UsageFile } from './usage-schema.js';
 import { WebFile } from './web-schema.js';
@@ -42,6 +43,9 @@ export const ClocksFile = z
     manager_check_ms: ms(2_000).describe("How often a waiting runner checks the manager's lease"),
     event_window_ms: integer(100, 0, 10_000).describe(
       'Time between two writes of streamed text to the event log of a run; clients get it at once. 0: written first',
+    ),
+    timer_ms: ms(1_000).describe(
+      'How often a gateway at least checks for crons, delayed runs and webhooks that are due',
     ),
     heartbeat_ms: ms(5_000).describe('Comment line on a silent event stream'),
     events_ttl_ms: ms(3_600_000, 604_800_000).describe("How long a run's events and kwargs are stored after its end"),
@@ -227,6 +231,8 @@ export const sections = {
   store: StoreFile,
   quotas: QuotasFile,
   usage: UsageFile,
+  crons: CronsFile,
+  webhooks: WebhooksFile,
   clocks: ClocksFile,
 } as const;
 

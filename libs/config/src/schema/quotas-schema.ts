@@ -5,6 +5,8 @@ export const QuotasFile = z
   .object({
     max_queued_runs_per_thread: integer(100, 1, 10_000).describe('Runs waiting on one thread'),
     max_runs_per_user: integer(1_000, 1, 100_000).describe('Runs of one user that wait or run'),
+    max_delayed_runs_per_user: integer(100, 0, 10_000).describe('Runs of one user that wait for their after_seconds'),
+    max_after_seconds: integer(2_592_000, 0, 31_536_000).describe('Greatest after_seconds of a run'),
     max_run_bytes_per_user: integer(1_073_741_824, 0, 1_099_511_627_776).describe(
       "Bytes of the inputs and metadata of one user's runs, until the runs are deleted; 0: no limit",
     ),

@@ -9,15 +9,18 @@ import type { DialectName, ProtocolName } from '../common/dialects.js';
 import type { ClocksFile, logLevels, RunnerFile, TitleFile, UploadsFile } from '../schema/file-schema.js';
 import type { QuotasFile } from '../schema/quotas-schema.js';
 import type { UsageFile } from '../schema/usage-schema.js';
+import type { CronsFile } from '../schema/timers-schema.js';
 import type { McpFile } from '../schema/mcp-schema.js';
 import type { Secret } from '../common/secret.js';
 import type { SuggestionsFile } from '../schema/suggestions-schema.js';
 import type { SandboxConfig } from './sandbox-config.js';
 import type { WebConfig } from './web-config.js';
+import type { WebhooksConfig } from './webhooks-config.js';
 
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
 export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
 export type QuotasConfig = CamelKeys<z.output<typeof QuotasFile>>;
+export type CronsConfig = CamelKeys<z.output<typeof CronsFile>>;
 export type UsageConfig = CamelKeys<z.output<typeof UsageFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
 export type SuggestionsConfig = CamelKeys<z.output<typeof SuggestionsFile>>;
@@ -179,6 +182,8 @@ export interface Config {
   readonly store: { readonly compact: boolean };
   readonly quotas: QuotasConfig;
   readonly usage: UsageConfig;
+  readonly crons: CronsConfig;
+  readonly webhooks: WebhooksConfig;
   readonly sandbox: SandboxConfig;
   readonly commandRules: CommandRulesConfig;
   readonly uploads: UploadsConfig;

@@ -95,6 +95,10 @@ export const RunKwargs = z.object({
   on_disconnect: z.enum(['cancel', 'continue']),
   interrupt_before: z.union([z.literal('*'), z.array(z.string())]).optional(),
   interrupt_after: z.union([z.literal('*'), z.array(z.string())]).optional(),
+  /** URL that gets an event when the run has ended. */
+  webhook: z.string().optional(),
+  /** As requested; the run starts no earlier than this after its admission. */
+  after_seconds: z.number().optional(),
   /** The thread was created for this run and is deleted with it. */
   temporary: z.boolean(),
   /** Time limit from the first claim, after which the run ends as `timeout`. Absent: no limit. */

@@ -1,5 +1,6 @@
 -- Functions that end runs of a thread. Needs thread.lua, clock.lua, events.lua.
 -- @include ended-record.lua
+-- @include ../outbox/announce-end.lua
 
 -- Updates the thread's position in the index by `updated_at`; a temporary thread is in no index.
 local function list_thread(record)
@@ -38,11 +39,12 @@ local function forget_run(record, run)
   release_base(record, run.fork_checkpoint_id)
 end
 
--- Adds the terminal event; the log remains for p.events_ttl_ms, the run's idempotency key for p.idempotency_ttl_ms.
+-- Adds the terminal event and, for a run with a webhook, its event; the log remains for p.events_ttl_ms, the run's idempotency key for p.idempotency_ttl_ms.
 local function add_end(run, status)
   add_event(run, '{"kind":"end","status":"' .. status .. '"}')
   redis.call('PEXPIRE', events_key(run.run_id), p.events_ttl_ms)
   redis.call('SREM', in_flight_key, run.run_id)
+  announce_end(run, status)
   if run.idempotency then redis.call('PEXPIRE', run.idempotency, p.idempotency_ttl_ms) end
 end
 
@@ -90,8 +92,8 @@ local function settle(record, settled, current, others)
   local more = current ~= '' or redis.call('LLEN', inbox_key) > 0
   if not more then redis.call('ZREM', pending_key, pending_member) end
   touch(record, 'current', current, 'settled', settled, 'status', more and 'busy' or settled, unpack(others or {}))
-  -- A task that waits for an answer stays: it continues when its parent gets one.
-  local waits = settled == 'interrupted' and not p.erasing
+  -- A task that waits for an answer stays: it continues when its parent gets one. So does a thread with runs that wait for their time.
+  local waits = (settled == 'interrupted' and not p.erasing) or tonumber(record.delayed or 0) > 0
   if record.temporary == '1' and not more and not waits then expire_thread() end
   return more
 end

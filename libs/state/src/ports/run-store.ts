@@ -1,3 +1,4 @@
+import type { CronStart } from './cron-store.js';
 import type { BudgetState, Payer } from './usage-ledger.js';
 import type {
   CancelAction,
@@ -230,6 +231,12 @@ export interface AdmitRequest extends ThreadKey {
   readonly traceparent?: string;
   /** Id of the API key that pays for the run; absent for other senders. */
   readonly apiKey?: string;
+  /** URL that gets an event when the run has ended. */
+  readonly webhook?: string;
+  /** The run starts no earlier than this after its admission, in milliseconds; absent: at once. */
+  readonly delayMs?: number;
+  /** The due time of a cron that this run is for. */
+  readonly cron?: CronStart;
 }
 
 export interface AdmitResult {
@@ -240,7 +247,7 @@ export interface AdmitResult {
   readonly cancelled: readonly string[];
   /** Queued runs that this admission ended. */
   readonly ended: readonly EndedRun[];
-  /** Whether a run of the thread is under way: whoever ends it starts the next one. */
+  /** Whether no runner is to be notified: a run of the thread is under way, whose end starts the next one, or this run waits for its time. */
   readonly isUnderWay: boolean;
   /** Size in bytes of the state that the run starts with; 0 for a repeated request. */
   readonly stateBytes: number;

@@ -12,7 +12,7 @@ import type {
   ThreadStatus,
 } from '@caribou/contracts';
 import type { CallUsage, ThreadKey } from '@caribou/core';
-import type { AdmitRequest, AdmitResult, CancelResult } from './run-store.js';
+import type { AdmitRequest, AdmitResult, CancelResult, EndedRun } from './run-store.js';
 
 export interface ThreadSearch {
   readonly userId: string;
@@ -161,8 +161,11 @@ export interface ThreadStore {
   listRuns(thread: ThreadKey, query: RunQuery): Promise<readonly RunSummary[]>;
   /** Tokens of the thread's model calls, including those of runs that were rolled back or deleted. */
   threadUsage(thread: ThreadKey): Promise<ThreadUsage>;
-  /** @throws {ConflictError} while the run is in flight. */
-  deleteRun(thread: ThreadKey, runId: string): Promise<void>;
+  /**
+   * Deletes a run that has ended, or one that waits for its time, which then ends. Returns the runs that this ended.
+   * @throws {ConflictError} while the run is in flight otherwise
+   */
+  deleteRun(thread: ThreadKey, runId: string): Promise<readonly EndedRun[]>;
   /** Sets the durable cancel flag; a queued run ends at once. No effect on a finished run. */
   requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult>;
 

@@ -4,9 +4,12 @@ import type { MemoryJobKey, MemoryScope, ModelEndpoint, ThreadKey } from '@carib
 import type {
   AccountKeys,
   AgentKeys,
+  CronKeys,
+  DelayedKeys,
   MemoryJobKeys,
   MemoryKeys,
   ModelKeys,
+  OutboxKeys,
   ProcessKeys,
   ThreadKeys,
   TurnKeys,
@@ -34,6 +37,13 @@ export interface StoreKeys {
   profile(userId: string): string;
   model(endpoint: ModelEndpoint): ModelKeys;
   threads(userId: string): string;
+  delayedRuns(userId: string): DelayedKeys;
+  cron(userId: string, cronId: string): CronKeys;
+  /** Prefix of the records of crons, completed by `<user>:<cron>`. */
+  readonly cronPrefix: string;
+  outbox(userId: string): OutboxKeys;
+  /** Prefixes of keys that scripts of the outbox name: of users, of events (`<user>:<event>`), of hosts. */
+  readonly outboxPrefixes: { readonly users: string; readonly events: string; readonly hosts: string };
   idempotency(userId: string, key: string): string;
   /** String: the id of the data volume that the files of threads lie on. */
   readonly volume: string;
@@ -152,6 +162,42 @@ const modelKeys = (base: string): ModelKeys => ({
 
 const userTurnKeys = (user: string): UserTurnKeys => ({ waiting: `${user}:waiting`, running: `${user}:running` });
 
+const delayedKeys = (prefix: string, owner: string): DelayedKeys => ({
+  all: `${prefix}delayed`,
+  user: `${owner}:delayed`,
+});
+
+const cronKeys = (prefix: string, userId: string, cronId: string): CronKeys => ({
+  record: `${prefix}cron:${strict(userId)}:${strict(cronId)}`,
+  runs: `${prefix}cron:${strict(userId)}:${strict(cronId)}:runs`,
+  ofUser: `${prefix}user:${strict(userId)}:crons`,
+  due: `${prefix}crons:due`,
+});
+
+const outboxKeys = (prefix: string, userId: string): OutboxKeys => ({
+  all: `${prefix}outbox`,
+  users: `${prefix}outbox:users`,
+  waiting: `${prefix}user:${strict(userId)}:outbox`,
+  running: `${prefix}user:${strict(userId)}:outbox:running`,
+  failed: `${prefix}user:${strict(userId)}:outbox:failed`,
+  events: `${prefix}outbox:event:${strict(userId)}:`,
+});
+
+type TimedKeys = Pick<StoreKeys, 'delayedRuns' | 'cron' | 'cronPrefix' | 'outbox' | 'outboxPrefixes'>;
+
+/** Keys of what happens at a time or after a run. */
+const timedKeys = (prefix: string): TimedKeys => ({
+  delayedRuns: (userId) => delayedKeys(prefix, `${prefix}user:${strict(userId)}`),
+  cron: (userId, cronId) => cronKeys(prefix, userId, cronId),
+  cronPrefix: `${prefix}cron:`,
+  outbox: (userId) => outboxKeys(prefix, userId),
+  outboxPrefixes: {
+    users: `${prefix}user:`,
+    events: `${prefix}outbox:event:`,
+    hosts: `${prefix}outbox:host:`,
+  },
+});
+
 export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFiles?: boolean } = {}): StoreKeys {
   const pending = `${prefix}pending`;
   const user = (userId: string): string => `${prefix}user:${strict(userId)}`;
@@ -165,8 +211,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     turns: turnKeys(prefix),
     turnsOf: (userId) => userTurnKeys(user(userId)),
     erasing: hasFiles ? `${prefix}erasing` : undefined,
-    erased: `${prefix}erased`,
-    deadLetters: `${prefix}dead-letters`,
+    ...{ erased: `${prefix}erased`, deadLetters: `${prefix}dead-letters` },
     usagePrefix: `${prefix}usage:`,
     thread: ({ userId, threadId }) => {
       const base = `${prefix}thread:${strict(userId)}:${strict(threadId)}`;
@@ -202,10 +247,10 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     profile: (userId) => `${user(userId)}:profile`,
     model: ({ provider, model }) => modelKeys(`${prefix}model:${hashOf(provider, model)}`),
     threads: (userId) => `${user(userId)}:threads`,
+    ...timedKeys(prefix),
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
     interrupted: (userId) => `${user(userId)}:interrupted`,
-    interruptsDue: `${prefix}interrupts:due`,
-    ...{ slots: `${prefix}slots`, slotTokens: `${prefix}slots:tokens` },
+    ...{ interruptsDue: `${prefix}interrupts:due`, slots: `${prefix}slots`, slotTokens: `${prefix}slots:tokens` },
     childThreads: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
     probe: `${prefix}probe`,
     volume: `${prefix}volume`,

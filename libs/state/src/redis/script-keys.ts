@@ -100,6 +100,42 @@ export interface MemoryJobKeys {
   readonly jobs: string;
 }
 
+/** Runs of a user that wait for their time; `delayed/delayed.lua` names them again. */
+export interface DelayedKeys {
+  /** Sorted set of all users: `<user>/<thread>/<run>` → ms when it is due. */
+  readonly all: string;
+  /** Sorted set: run → ms when it is due. */
+  readonly user: string;
+}
+
+/** One cron in the order in which its scripts take them. */
+export interface CronKeys {
+  /** Hash: the specification as JSON, its version, the next due time, and what became of earlier ones. */
+  readonly record: string;
+  /** List: its newest runs as JSON. */
+  readonly runs: string;
+  /** Sorted set: the user's crons by time of creation. */
+  readonly ofUser: string;
+  /** Sorted set of all users: `<user>/<cron>` → ms of the next look at it. */
+  readonly due: string;
+}
+
+/** The outbox of a user; `outbox/outbox.lua` names them again. */
+export interface OutboxKeys {
+  /** Sorted set of all users: `<user>/<event>` → ms when it was written. */
+  readonly all: string;
+  /** Sorted set: user → ms of the next look at his events. */
+  readonly users: string;
+  /** Sorted set: event → ms of its next attempt. */
+  readonly waiting: string;
+  /** Sorted set: events under way → end of the lease. */
+  readonly running: string;
+  /** List: events that were given up, newest first. */
+  readonly failed: string;
+  /** Prefix of the user's events, a hash each. */
+  readonly events: string;
+}
+
 /** The leases of the processes of one role. */
 export interface ProcessKeys {
   /** Sorted set: process id → end of its lease in ms. */

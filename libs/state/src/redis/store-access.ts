@@ -24,6 +24,8 @@ function patternsOf(keys: StoreKeys) {
   const memory = keys.memoryUser(ANY);
   const account = keys.account(ANY);
   const { ready, capped } = keys.turns;
+  const cron = keys.cron(ANY, ANY);
+  const { events, ...outbox } = keys.outbox(ANY);
   return {
     ownership: [lease, owner],
     binding: [sandbox],
@@ -47,6 +49,10 @@ function patternsOf(keys: StoreKeys) {
     tokens: [keys.token(ANY)],
     locks: [keys.lock(ANY)],
     accounts: [keys.accounts, account.record, account.sessions, keys.attempts(ANY, ANY)],
+    delayed: Object.values<string>({ ...keys.delayedRuns(ANY) }),
+    crons: Object.values<string>({ ...cron }),
+    outbox: [...Object.values<string>(outbox), `${events}*`],
+    outboxHosts: [`${keys.outboxPrefixes.hosts}*`],
     requestBuckets: [keys.requestBucket(ANY, ANY)],
     processes: Object.values<string>({ ...keys.processes('runs') }),
     memoryProcesses: Object.values<string>({ ...keys.processes('memory') }),
@@ -72,6 +78,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...[own.documents, own.locks, own.accounts, own.volume, own.erasing, own.erased, [tasks]].flat(),
           ...own.requestBuckets,
           ...own.usage,
+          ...[own.delayed, own.crons, own.outbox, own.outboxHosts].flat(),
         ],
       };
     case 'agent-runner':
@@ -85,6 +92,8 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...[own.memories, own.memoryJobs, own.tokens, own.deadLetters, own.erasing, [tasks]].flat(),
           ...own.processes,
           ...own.usage,
+          // The end of a run announces it to its webhook.
+          ...own.outbox,
         ],
       };
     case 'subagent-pool':

@@ -41,6 +41,10 @@ export interface StoreOptions {
   readonly maxThreads?: number;
   /** Size of a thread's state, as JSON, from which clients add no more to it, default 0: no limit. */
   readonly maxStateBytes?: number;
+  /** Runs of one user that may wait for their time, default 100. */
+  readonly maxDelayedRuns?: number;
+  /** Events of one user that may wait for their delivery when a run with a webhook is started, default 1000. */
+  readonly maxWebhookEvents?: number;
   /** How long an idempotency key is stored after the end of its run, default 24 h. */
   readonly idempotencyTtlMs?: number;
   /** How long the journals' entries are stored after the end of their run, default 24 h. */
@@ -71,6 +75,8 @@ export const storeSettings = (options: StoreOptions): StoreSettings => ({
   maxPending: 0,
   maxThreads: 0,
   maxStateBytes: 0,
+  maxDelayedRuns: 100,
+  maxWebhookEvents: 1000,
   idempotencyTtlMs: 24 * HOUR_MS,
   journalTtlMs: 24 * HOUR_MS,
   compact: true,

@@ -5,6 +5,7 @@ import {
   type CancelAction,
   ConflictError,
   customAgentOf,
+  FencedError,
   InvalidRequestError,
   NotFoundError,
   QuotaError,
@@ -22,6 +23,7 @@ import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { parseStored } from '../redis/stored-json.js';
 import { callThread, type Reply } from '../redis/thread-call.js';
+import { endParams, timedParams } from './timed-params.js';
 import { stateTooLarge } from '../checkpoints/state-updates.js';
 import { budgetCheck } from '../usage/usage-call.js';
 import { budgetSpent } from '../usage/budget-state.js';
@@ -99,6 +101,18 @@ const tooManyRuns = ({ maxInFlightRuns: limit }: StoreSettings, details: Details
     { details },
   );
 
+const tooManyDelayed = ({ maxDelayedRuns: limit }: StoreSettings): QuotaError =>
+  new QuotaError(
+    `after_seconds: ${limit} of your runs wait for their time, which is the limit (quotas.max_delayed_runs_per_user)`,
+    { quota: 'delayed-runs', limit, used: limit },
+  );
+
+const tooManyEvents = ({ maxWebhookEvents: limit }: StoreSettings): QuotaError =>
+  new QuotaError(
+    `webhook: ${limit} of your events wait for their delivery, which is the limit (webhooks.max_waiting_per_user)`,
+    { quota: 'webhook-events', limit, used: limit },
+  );
+
 const tooManyBytes = ({ maxStoredBytes: limit }: StoreSettings, used: number): QuotaError =>
   new QuotaError(
     `your runs hold ${used} bytes, and with this one more than the limit of ${limit} (quotas.max_run_bytes_per_user): delete threads or runs`,
@@ -115,12 +129,26 @@ function overStorage(outcome: unknown, used: number, settings: StoreSettings): E
     case 'stored':
       return tooManyBytes(settings, used);
     default:
+      return refusalOfTime(outcome, settings);
+  }
+}
+
+/** The error for what has to do with the time of the run, or with the announcement of its end. */
+function refusalOfTime(outcome: unknown, settings: StoreSettings): Error {
+  switch (outcome) {
+    case 'delays':
+      return tooManyDelayed(settings);
+    case 'events':
+      return tooManyEvents(settings);
+    case 'not_due':
+      return new FencedError('another process has decided about this due time');
+    default:
       return new BugError(`unknown reply of admit: ${String(outcome)}`);
   }
 }
 
 /** Queued runs that a script ended: their logs contain only `end`. */
-const toEndedRuns = (pairs: unknown): EndedRun[] =>
+export const toEndedRuns = (pairs: unknown): EndedRun[] =>
   (pairs as readonly [string, number][]).map(([runId, seq]) => ({
     runId,
     appended: [{ seq: Number(seq), event: { kind: 'end', status: 'interrupted' } }],
@@ -156,6 +184,7 @@ export function admissions(
       beginsTurn: true,
       params: {
         ...logParams,
+        ...timedParams(redis, request, settings),
         run: request.runId,
         user: request.userId,
         assistant: request.assistantId,
@@ -207,7 +236,8 @@ export function admissions(
   }
 
   async function requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult> {
-    const reply = await callThread(redis, thread, scripts.cancel, { params: { ...logParams, run: runId, action } });
+    const params = { ...logParams, ...endParams(redis, thread.userId), run: runId, action };
+    const reply = await callThread(redis, thread, scripts.cancel, { params });
     if (reply[0] === 'no_run') throw new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
     return { run: summaryOf(reply[1]), broadcast: reply[2] === 1, ended: toEndedRuns(reply[3]) };
   }

@@ -6,14 +6,16 @@
               checkpoint ('' for none), before_first (the checkpoint id for the empty state), regenerates (the run
               whose turn is regenerated, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
-              events_ttl_ms, max_log_bytes, kept_checkpoints; for a run that continues a thread `resume`, the ids of the interrupts
-              that it answers; texts: metadata, kwargs, metadata of a new thread
+              events_ttl_ms, max_log_bytes, kept_checkpoints, outbox (announce-end.lua); for a run with a webhook `webhook`: {url, max} (events
+              of the user that may wait); for one that waits for its time `delay`: {ms, max} (such runs of the user), and delayed
+              (delayed.lua); for one that a cron starts `cron` (cron-due.lua); for a run that continues a thread `resume`, the ids of the
+              interrupts that it answers; texts: metadata, kwargs, metadata of a new thread
   Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
-          thread is under way}
+          thread is under way, or this one waits for its time}
          {'repeated', run record, kwargs or nil when the record holds them}
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
-         {'budget', 'user' or 'key', its cost, its limit, time in ms}, {'large', bytes of the state}, {'stored', bytes}, {'erasing'}: is_being_erased,
+         {'budget', 'user' or 'key', its cost, its limit, time in ms}, {'large', bytes of the state}, {'stored', bytes}, {'delays'}, {'events'}, {'not_due'}, {'erasing'}: is_being_erased,
          {'nothing_asked'}, {'unknown_interrupt', id}, {'other_checkpoint'}: the interrupts of the head are answered or gone,
          {'damaged', key}: nothing is written ]]
 -- @include ../includes/thread.lua
@@ -24,8 +26,12 @@
 -- @include ../includes/state-bytes.lua
 -- @include ../includes/ledger.lua
 -- @include ../includes/interrupts.lua
-local damage = damaged_thread() or damaged_run(p.run)
+-- @include ../delayed/delayed.lua
+-- @include clear-thread.lua
+-- @include ../crons/cron-due.lua
+local damage = damaged_thread() or damaged_run(p.run) or (p.delay and damaged_delayed()) or (p.cron and damaged_cron())
 if damage then return { 'damaged', damage } end
+if p.cron and is_cron_stale() then return { 'not_due' } end
 
 local idempotency_key = more_key(1)
 if idempotency_key then
@@ -52,9 +58,11 @@ end
 local current = record and record.current ~= '' and table.remove(runs, 1) or nil
 local queued = runs
 
-local clears = p.strategy == 'interrupt' or p.strategy == 'rollback'
+-- A run that waits for its time takes no part in the queue of the thread until then.
+local delay = p.delay
+local clears = not delay and (p.strategy == 'interrupt' or p.strategy == 'rollback')
 local busy = #queued > 0 or (current and current.cancel == '')
-if (p.strategy == 'reject' or p.resume) and busy then return { 'busy' } end
+if not delay and (p.strategy == 'reject' or p.resume) and busy then return { 'busy' } end
 if p.resume and #p.resume > 0 then
   local open = {}
   for _, asked in ipairs(open_in(record and record['v:interrupts'])) do open[asked.id] = true end
@@ -63,10 +71,12 @@ if p.resume and #p.resume > 0 then
     if not open[id] then return { 'unknown_interrupt', id } end
   end
 end
-if not clears and #queued >= p.max_queued then return { 'full' } end
+if not delay and not clears and #queued >= p.max_queued then return { 'full' } end
 local others = redis.call('SCARD', in_flight_key) - (clears and #queued or 0)
 if others >= p.max_in_flight then return { 'quota' } end
-if p.max_pending > 0 and redis.call('ZCARD', pending_key) >= p.max_pending
+if delay and redis.call('ZCARD', p.delayed.user) >= delay.max then return { 'delays' } end
+if p.webhook and redis.call('ZCARD', p.outbox.waiting) >= p.webhook.max then return { 'events' } end
+if p.max_pending > 0 and not delay and redis.call('ZCARD', pending_key) >= p.max_pending
   and not redis.call('ZSCORE', pending_key, pending_member) then return { 'crowded' } end
 if p.budgets then
   local name, cost, limit = spent_budget(p.usage_prefix, p.budgets, p.user, p.api_key)
@@ -115,23 +125,24 @@ if p.checkpoint ~= '' then
   if not is_first and (not record or redis.call('HEXISTS', checkpoints_key, p.checkpoint) == 0) then
     return { 'no_checkpoint' }
   end
-  if not (is_first and record.head == '') and not continues(p.checkpoint) then fork = p.checkpoint end
+  if not (is_first and record.head == '') and (delay or not continues(p.checkpoint)) then fork = p.checkpoint end
 end
 
 if p.resume and fork ~= '' then return { 'other_checkpoint' } end
 
 local cancelled, ended = {}, {}
-if clears then
-  for index, run in ipairs(queued) do ended[index] = end_queued(record, run, p.strategy) end
-  redis.call('DEL', inbox_key)
-  if current then
-    cancelled[1] = current.run_id
-    set_cancel(current, p.strategy)
-  end
-end
+damage = clears and damaged_outbox(queued)
+if damage then return { 'damaged', damage } end
+if clears then cancelled, ended = clear_thread(record, current, queued, p.strategy) end
 redis.call('INCRBY', stored_key, bytes)
 redis.call('SET', kwargs_key(p.run), kwargs)
-if record then touch(record, 'status', 'busy') else record = create_thread(thread_metadata, p.temporary, 'busy') end
+if not record then
+  record = create_thread(thread_metadata, p.temporary, delay and 'idle' or 'busy')
+elseif delay then
+  touch(record)
+else
+  touch(record, 'status', 'busy')
+end
 -- A field that is absent is read as '' or 0, but scripts of an earlier version need those that are '' here.
 local fields = { 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user, 'assistant_id', p.assistant,
   'status', 'pending', 'metadata', metadata, 'stored', text_of(bytes), 'multitask_strategy', p.strategy, 'created_at', now_iso,
@@ -142,11 +153,17 @@ if p.agent ~= p.assistant then append_to(fields, 'agent', p.agent) end
 if p.traceparent ~= '' then append_to(fields, 'traceparent', p.traceparent) end
 if fork ~= '' then append_to(fields, 'regenerates', p.regenerates) end
 if idempotency_key then append_to(fields, 'idempotency', idempotency_key) end
+if p.webhook then append_to(fields, 'webhook', p.webhook.url) end
 redis.call('HSET', run_key(p.run), unpack(fields))
 redis.call('ZADD', runs_key, string.format('%.0f', now_us), p.run)
-redis.call('RPUSH', inbox_key, p.run)
-redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
+if delay then
+  delay_run(record, p.run, now_ms + delay.ms)
+else
+  redis.call('RPUSH', inbox_key, p.run)
+  redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
+end
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
 if idempotency_key then redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run })) end
-return { 'ok', fields, cancelled, ended, to_come, others + 1, current and 1 or 0 }
+if p.cron then start_cron_run(p.run) end
+return { 'ok', fields, cancelled, ended, to_come, others + 1, (current or delay) and 1 or 0 }

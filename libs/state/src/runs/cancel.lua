@@ -1,25 +1,30 @@
 #!lua flags=allow-oom
 --[[ Sets the durable cancel flag of a run; a queued run ends at once; a finished one does not change.
-  KEYS, ARGV  thread.lua; parameters run, action, events_ttl_ms, idempotency_ttl_ms, max_log_bytes
+  KEYS, ARGV  thread.lua; parameters run, action, events_ttl_ms, idempotency_ttl_ms, max_log_bytes, delayed (delayed.lua), outbox (announce-end.lua);
+              only_delayed (true: only a run that waits for its time)
   Reply  {'ok', run record without kwargs, 1 when it is current, {{run id, number of its last event}} when this ended it}
-         {'no_run'}, {'damaged', key}: nothing is written ]]
+         {'no_run'}, {'in_flight'}: for only_delayed; {'damaged', key}: nothing is written ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
 -- @include ../includes/events.lua
 -- @include ../includes/ending.lua
-local damage = damaged_thread() or damaged_run(p.run)
+-- @include ../delayed/delayed.lua
+local damage = damaged_thread() or damaged_run(p.run) or damaged_delayed()
 if damage then return { 'damaged', damage } end
 local record, run = read_hash(record_key), read_run(p.run)
 if not record or not run or run.thread_id ~= thread_id then return { 'no_run' } end
 
+if p.only_delayed and not redis.call('ZSCORE', p.delayed.all, delayed_member(p.run)) then return { 'in_flight' } end
 if record.current == p.run then
   set_cancel(run, p.action)
   return { 'ok', flat_of(run), 1, {} }
 end
 if run.status ~= 'pending' then return { 'ok', flat_of(run), 0, {} } end
+damage = damaged_outbox({ run })
+if damage then return { 'damaged', damage } end
 
 local ended = end_queued(record, run, p.action)
-redis.call('LREM', inbox_key, 0, p.run)
+if not stop_delay(record, p.run) then redis.call('LREM', inbox_key, 0, p.run) end
 settle(record, record.settled, record.current)
 run.status, run.cancel, run.updated_at = 'interrupted', p.action, now_iso
 return { 'ok', flat_of(run), 0, { ended } }

@@ -19,6 +19,7 @@ import { loadScript } from '../redis/scripts.js';
 import { budgetStateOf } from '../usage/budget-state.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callOwned } from '../redis/thread-call.js';
+import { outboxParams } from '../outbox/outbox-params.js';
 import { interruptedParams } from '../redis/interrupted-params.js';
 import { turnParams } from '../turns/turn-params.js';
 
@@ -99,6 +100,7 @@ export async function finishRun(
       ...(request.deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, request.deadLetter) }),
       ...(request.unreadable === true ? { replaced: { kwargs: JSON.stringify(NOTHING_ASKED) } } : {}),
       ...turnParams(redis, settings),
+      outbox: outboxParams(redis, lease.userId),
       ...last.params,
     },
     texts: [...last.texts, ...entryTexts(entries)],

@@ -27,6 +27,8 @@ if refusal then
 end
 local turns_damage = turns and not p.checked and damaged_turns(user)
 if turns_damage then return { 'damaged', turns_damage } end
+local outbox_damage = damaged_outbox({ run })
+if outbox_damage then return { 'damaged', outbox_damage } end
 local rollback = p.rollback or run.cancel == 'rollback'
 local base = run.base_checkpoint_id
 if rollback and base ~= '' and redis.call('HEXISTS', checkpoints_key, base) == 0 then

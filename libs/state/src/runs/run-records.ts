@@ -1,13 +1,9 @@
-import { ConflictError, NotFoundError, type RunRecord, RunStatus, type RunSummary } from '@caribou/contracts';
+import { NotFoundError, type RunRecord, RunStatus, type RunSummary } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { RunQuery, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { MAX_READ_BYTES, readHashes } from '../redis/read-hashes.js';
 import { runOf, summaryOf } from './run-codec.js';
-import { loadScript } from '../redis/scripts.js';
-import { callThread } from '../redis/thread-call.js';
-
-const deleteScript = loadScript('runs/delete-run');
 
 /** Run ids read in one round trip. */
 const PAGE = 100;
@@ -27,9 +23,7 @@ export async function readRun(redis: RedisConnection, userId: string, runId: str
   return flat.length === 0 ? null : runOf(flat, kwargs);
 }
 
-export function runRecords(
-  redis: RedisConnection,
-): Pick<ThreadStore, 'getRun' | 'runStatus' | 'listRuns' | 'deleteRun'> {
+export function runRecords(redis: RedisConnection): Pick<ThreadStore, 'getRun' | 'runStatus' | 'listRuns'> {
   /** Reads the first of these runs, as many as one page may contain. */
   async function readSummaries(userId: string, runIds: readonly string[]): Promise<RunSummary[]> {
     const prefix = redis.keys.runPrefix(userId);
@@ -74,12 +68,5 @@ export function runRecords(
     return found.slice(query.offset, wanted);
   }
 
-  async function deleteRun(thread: ThreadKey, runId: string): Promise<void> {
-    const [outcome] = await callThread(redis, thread, deleteScript, { params: { run: runId } });
-    if (outcome === 'no_run') throw noRun(runId);
-    if (outcome === 'in_flight')
-      throw new ConflictError('the run is in flight: cancel it first', { details: { runId } });
-  }
-
-  return { getRun, runStatus, listRuns, deleteRun };
+  return { getRun, runStatus, listRuns };
 }

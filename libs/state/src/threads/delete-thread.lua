@@ -4,16 +4,20 @@
   its files still exist, and no thread of this id is created until they were moved aside.
   KEYS, ARGV  thread.lua; then the prefix of the thread's execution entries; conversions; jobs, due, user's due
               and running (memory-job.lua);
-              parameters ended (true: also a temporary thread that has ended), idempotency (prefix of the
+              parameters delayed (delayed.lua), outbox (announce-end.lua), ended (true: also a temporary thread that has ended), idempotency (prefix of the
               user's idempotency keys: those of its runs are removed too; absent: a repeated request is still recognized)
   Reply  {'ok'}; {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/idle.lua
 -- @include ../includes/clock.lua
-local refusal = refused_idle()
+-- @include ../delayed/delayed.lua
+-- @include ../outbox/announce-end.lua
+local refusal, record = refused_idle()
 if refusal then return refusal end
 for index, kind in ipairs({ 'hash', 'zset', 'zset', 'zset' }) do
   if is_damaged(more_key(2 + index), kind) then return { 'damaged', more_key(2 + index) } end
 end
+local damage = damaged_delayed()
+if damage then return { 'damaged', damage } end
 local executions_prefix, conversions_key, jobs_key = more_key(1), more_key(2), more_key(3)
 for _, field in ipairs(redis.call('HKEYS', jobs_key)) do
   local agent = field:match('^said:(.*)$')
@@ -26,6 +30,7 @@ for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do
     local idempotency_key = names[1] and p.idempotency .. names[1] or names[2]
     if idempotency_key then redis.call('UNLINK', idempotency_key) end
   end
+  if stop_delay(record, run_id) then announce_end(read_run(run_id), 'interrupted') end
   release_bytes(redis.call('HGET', run_key(run_id), 'stored'))
   redis.call('UNLINK', run_key(run_id), kwargs_key(run_id), events_key(run_id))
   redis.call('SREM', in_flight_key, run_id)

@@ -15,6 +15,7 @@ import { interruptedParams } from '../redis/interrupted-params.js';
 import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callThread, type Reply } from '../redis/thread-call.js';
+import { outboxParams } from '../outbox/outbox-params.js';
 import { isListed, threadOf } from './thread-codec.js';
 
 const scripts = {
@@ -107,7 +108,12 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
     deleteThread: async (thread, { ended = false, withIdempotency = false } = {}) => {
       const { jobs, due, userDue, running } = redis.keys.memoryJob(thread);
       const reply = await callThread(redis, thread, scripts.remove, {
-        params: { ended, idempotency: withIdempotency ? redis.keys.idempotency(thread.userId, '') : undefined },
+        params: {
+          ended,
+          delayed: redis.keys.delayedRuns(thread.userId),
+          outbox: outboxParams(redis, thread.userId),
+          idempotency: withIdempotency ? redis.keys.idempotency(thread.userId, '') : undefined,
+        },
         moreKeys: [redis.keys.executionPrefix(thread), redis.keys.conversions(thread), jobs, due, userDue, running],
       });
       assertAllowed(reply, thread.threadId);

@@ -56,26 +56,6 @@ const workspaceChanges = route({
   refusals: [404],
 });
 
-const scheduledTasks = route({
-  name: 'listScheduledTasks',
-  group,
-  method: 'GET',
-  path: '/scheduled-tasks',
-  summary: 'Scheduled tasks: none.',
-  reply: None,
-});
-
-const scheduledTasksOfThread = route({
-  name: 'listScheduledTasksOfThread',
-  group,
-  method: 'GET',
-  path: '/threads/:thread_id/scheduled-tasks',
-  summary: 'Scheduled tasks of a thread: none.',
-  params: ThreadPath,
-  reply: None,
-  refusals: [404],
-});
-
 const mcpTasks = route({
   name: 'listMcpTasks',
   group,
@@ -103,8 +83,6 @@ export const featureRoutes = {
   channels,
   channelConnections,
   workspaceChanges,
-  scheduledTasks,
-  scheduledTasksOfThread,
   mcpTasks,
   goal,
 };

@@ -16,14 +16,14 @@ const faultOf = (body: object): string =>
 describe('RunCreate', () => {
   test('a key that is not known may ask for nothing, and is refused by its name when it asks for more', () => {
     for (const nothing of [null, false, 0, '', [], {}])
-      expect(RunCreate.safeParse({ assistant_id: 'a', webhook: nothing, config: { tags: nothing } }).success).toBe(
-        true,
-      );
+      expect(
+        RunCreate.safeParse({ assistant_id: 'a', feedback_keys: nothing, config: { tags: nothing } }).success,
+      ).toBe(true);
     expect(
-      RunCreate.safeParse({ assistant_id: 'a', webhook: 'x', config: { tags: ['x'] } }).error?.issues,
+      RunCreate.safeParse({ assistant_id: 'a', feedback_keys: 'x', config: { tags: ['x'] } }).error?.issues,
     ).toMatchObject([
       { path: ['config', 'tags'], message: 'is not supported here' },
-      { path: ['webhook'], message: 'is not supported here' },
+      { path: ['feedback_keys'], message: 'is not supported here' },
     ]);
     expect(RunCreate.safeParse({ assistant_id: 'a', durability: 'sync', checkpoint_during: true }).success).toBe(true);
   });

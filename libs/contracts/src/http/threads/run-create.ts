@@ -7,6 +7,12 @@ import { ClientMetadata, FreeJson, OpenContext, Unsupported } from '../route.js'
 import { RunInput, StateValues } from './client-state.js';
 
 const MAX_ASSISTANT_CHARS = 200;
+const MAX_URL_CHARS = 2_048;
+/** A year; the configuration sets a lower limit. */
+const MAX_AFTER_SECONDS = 31_536_000;
+
+/** The address that gets an event when a run has ended; its host is checked by the gateway. '' counts as none. */
+export const WebhookUrl = z.string().max(MAX_URL_CHARS);
 
 /** Context keys that only the server sets; a client's values are dropped. */
 const serverOwned = new Set([
@@ -88,7 +94,7 @@ const ofPreparation = {
   source_message_ids: z.array(z.string()).nullish(),
 };
 
-const runFields = z.object({
+export const RunFields = z.object({
   assistant_id: z.string().min(1).max(MAX_ASSISTANT_CHARS).describe('Graph name or assistant id'),
   input: RunInput.nullish().describe('null continues from the head without new input'),
   command: Command.nullish().describe('Continues a thread that waits for an answer; not together with input'),
@@ -113,12 +119,19 @@ const runFields = z.object({
   stream_resumable: z.boolean().nullish().describe('Every stream can be resumed'),
   durability: z.enum(['sync', 'async', 'exit']).nullish().describe('Every step is stored before the next begins'),
   checkpoint_during: z.boolean().nullish().describe('As durability'),
+  webhook: WebhookUrl.nullish().describe('URL that gets an event when the run has ended (docs/webhooks.md)'),
+  after_seconds: z
+    .number()
+    .min(0)
+    .max(MAX_AFTER_SECONDS)
+    .nullish()
+    .describe('The run starts no earlier than this after its admission; other runs of the thread may go first'),
   ...ofPreparation,
 });
 
-/** Body of every route that starts a run. Unknown fields, such as a webhook, are refused by name. */
-export const RunCreate = runFields.catchall(Unsupported);
-export type RunCreate = z.output<typeof runFields>;
+/** Body of every route that starts a run. Unknown fields, such as feedback_keys, are refused by name. */
+export const RunCreate = RunFields.catchall(Unsupported);
+export type RunCreate = z.output<typeof RunFields>;
 
 /**
  * The checkpoint that a run starts from; undefined: the newest. Web clients that fetch one entry of history cannot show

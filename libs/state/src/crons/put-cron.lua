@@ -1,0 +1,29 @@
+#!lua
+--[[ Creates a cron, or replaces the specification of one.
+  KEYS[1..3]  record of the cron (hash), the user's crons (sorted set by time of creation), due crons of all users (sorted set)
+  ARGV[1]     JSON object: id, member (of the due crons), user, due (ms, '' for none; absent: it stays), max (crons of the user), erasing (key),
+              version: of the specification that is replaced; absent: a new cron
+  ARGV[2]     the specification as JSON
+  Reply  {'ok', record}, {'full'}, {'none'}, {'stale'}, {'erasing'}, {'damaged', key}: nothing is written ]]
+-- @include ../includes/clock.lua
+-- @include ../includes/types.lua
+local record_key, user_crons, due_set = KEYS[1], KEYS[2], KEYS[3]
+local p = cjson.decode(ARGV[1])
+for index, kind in ipairs({ 'hash', 'zset', 'zset' }) do
+  if is_damaged(KEYS[index], kind) then return { 'damaged', KEYS[index] } end
+end
+local version = redis.call('HGET', record_key, 'version')
+if p.version then
+  if not version then return { 'none' } end
+  if version ~= p.version then return { 'stale' } end
+else
+  if redis.call('HEXISTS', p.erasing, p.user) == 1 then return { 'erasing' } end
+  if redis.call('ZCARD', user_crons) >= p.max then return { 'full' } end
+  redis.call('HSET', record_key, 'created_at', now_iso)
+  redis.call('ZADD', user_crons, now_ms, p.id)
+end
+redis.call('HINCRBY', record_key, 'version', 1)
+redis.call('HSET', record_key, 'spec', ARGV[2], 'updated_at', now_iso)
+if p.due then redis.call('HSET', record_key, 'due', p.due, 'retries', '0') end
+if p.due == '' then redis.call('ZREM', due_set, p.member) elseif p.due then redis.call('ZADD', due_set, p.due, p.member) end
+return { 'ok', redis.call('HGETALL', record_key) }

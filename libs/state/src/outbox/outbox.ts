@@ -1,0 +1,134 @@
+import type {
+  FailedEvent,
+  OutboxLimits,
+  OutboxStore,
+  TakenEvents,
+  WaitingEvent,
+  WebhookEvent,
+} from '../ports/outbox-store.js';
+import type { RedisConnection } from '../redis/connection.js';
+import { hashOf } from '../redis/hash.js';
+import { loadScript } from '../redis/scripts.js';
+import { parseStored } from '../redis/stored-json.js';
+import { compressTexts, expandText, type StoredText } from '../redis/stored-text.js';
+
+const scripts = {
+  take: loadScript('outbox/take-events'),
+  storeBody: loadScript('outbox/store-body'),
+  settle: loadScript('outbox/settle-event'),
+};
+
+/** The outbox in Redis. */
+export function redisOutbox(redis: RedisConnection, limits: OutboxLimits): OutboxStore {
+  const { users: prefix, events, hosts } = redis.keys.outboxPrefixes;
+  const { all, users } = redis.keys.outbox('none');
+  const prefixes = { prefix, events, hosts };
+  const run = (script: (typeof scripts)['take'], params: object) =>
+    redis.run(script, [all, users], [JSON.stringify({ ...prefixes, ...params })]);
+
+  return {
+    take: async (limit, token) =>
+      takenOf(
+        await run(scripts.take, {
+          limit,
+          token,
+          per_user: limits.perUser,
+          per_host: limits.perHost,
+          lease_ms: limits.leaseMs,
+        }),
+      ),
+    storeBody: async ({ userId, eventId }, token, body) => {
+      const [form = body] = await compressTexts([body]);
+      const key = redis.keys.outbox(userId).events + eventId;
+      const stored = (await redis.run(scripts.storeBody, [key], [token, form])) as StoredText | null;
+      return stored === null ? null : expandText(stored);
+    },
+    settle: async ({ userId: user, eventId: event }, token, outcome) => {
+      const [settled] = (await run(scripts.settle, {
+        user,
+        event,
+        token,
+        outcome: outcome.kind,
+        error: outcome.kind === 'delivered' ? '' : outcome.error,
+        delay_ms: outcome.kind === 'retry' ? outcome.delayMs : 0,
+        max_age_ms: limits.maxAgeMs,
+        max_failed: limits.maxFailed,
+      })) as ['delivered' | 'retry' | 'failed' | 'lost'];
+      return settled;
+    },
+    list: async (userId) => {
+      const keys = redis.keys.outbox(userId);
+      const [scored, failed] = await redis.use((client) =>
+        Promise.all([
+          client.zrange(keys.waiting, 0, MAX_LISTED - 1, 'WITHSCORES'),
+          client.lrange(keys.failed, 0, limits.maxFailed - 1),
+        ]),
+      );
+      const ids = scored.filter((_, index) => index % 2 === 0);
+      const hashes = await redis.use((client) =>
+        Promise.all(ids.map((id) => client.hmget(keys.events + id, ...LISTED_FIELDS))),
+      );
+      const waiting = ids.flatMap((id, index) => waitingOf(id, Number(scored[2 * index + 1]), hashes[index] ?? []));
+      return { waiting, failed: failed.map((text) => parseStored<FailedEvent>(text)) };
+    },
+    removeAll: async (userId) => {
+      const keys = redis.keys.outbox(userId);
+      const ids = await redis.use((client) => client.zrange(keys.waiting, 0, -1));
+      await redis.use((client) =>
+        Promise.all([
+          client.unlink(keys.waiting, keys.running, keys.failed, ...ids.map((id) => keys.events + id)),
+          client.zrem(users, userId),
+          ...ids.map((id) => client.zrem(all, `${userId}/${id}`)),
+        ]),
+      );
+    },
+  };
+}
+
+/** Maximum number of waiting events of one list. */
+const MAX_LISTED = 100;
+const LISTED_FIELDS = ['url', 'thread_id', 'status', 'ended_at', 'attempts', 'error'];
+
+async function takenOf(reply: unknown): Promise<TakenEvents> {
+  const [now, wait, found] = reply as readonly [string, string, readonly (readonly [string, string, unknown])[]];
+  const events: WebhookEvent[] = [];
+  for (const [userId, eventId, flat] of found) events.push(await eventOf(userId, eventId, flat));
+  return { nowMs: Number(now), waitMs: Number(wait) < 0 ? null : Number(wait), events };
+}
+
+async function eventOf(userId: string, eventId: string, flat: unknown): Promise<WebhookEvent> {
+  const hash = hashOf(flat);
+  const text = (field: string): string => hash.get(field) ?? '';
+  const started = text('started');
+  const body: StoredText | undefined = hash.get('body');
+  return {
+    userId,
+    eventId,
+    threadId: text('thread_id'),
+    assistantId: text('assistant_id'),
+    url: text('url'),
+    status: text('status'),
+    createdAt: text('created_at'),
+    startedAt: started === '' ? null : new Date(Number(started)).toISOString(),
+    endedAt: text('ended_at'),
+    attempts: Number(text('attempts')),
+    body: body === undefined ? null : await expandText(body),
+  };
+}
+
+function waitingOf(eventId: string, atMs: number, values: readonly (string | null)[]): WaitingEvent[] {
+  const [url, threadId, status, endedAt, attempts, error] = values;
+  if (url === null || url === undefined) return [];
+  return [
+    {
+      event_id: eventId,
+      url,
+      thread_id: threadId ?? '',
+      status: status ?? '',
+      ended_at: endedAt ?? '',
+      attempts: Number(attempts),
+      error: error ?? null,
+      next_attempt_at: new Date(atMs).toISOString(),
+    },
+  ];
+}

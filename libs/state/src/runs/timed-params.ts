@@ -1,0 +1,25 @@
+import { cronParams } from '../crons/cron-params.js';
+import { outboxParams } from '../outbox/outbox-params.js';
+import type { AdmitRequest } from '../ports/run-store.js';
+import type { RedisConnection } from '../redis/connection.js';
+import type { StoreSettings } from '../redis/store-settings.js';
+
+/** Parameters of scripts that end runs which may wait for their time, or have a webhook. */
+export const endParams = (redis: RedisConnection, userId: string) => ({
+  delayed: redis.keys.delayedRuns(userId),
+  outbox: outboxParams(redis, userId),
+});
+
+/** Parameters of an admission for the webhook, the delay and the cron of the run. */
+export function timedParams(
+  redis: RedisConnection,
+  { userId, webhook, delayMs = 0, cron }: AdmitRequest,
+  { maxDelayedRuns, maxWebhookEvents }: StoreSettings,
+) {
+  return {
+    ...endParams(redis, userId),
+    ...(webhook === undefined ? {} : { webhook: { url: webhook, max: maxWebhookEvents } }),
+    ...(delayMs === 0 ? {} : { delay: { ms: delayMs, max: maxDelayedRuns } }),
+    ...(cron === undefined ? {} : { cron: cronParams(redis, userId, cron) }),
+  };
+}
