@@ -69,6 +69,7 @@ export class RunsService {
    */
   async start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     refuseToDelete(body);
+    refuseOtherThread(key, body);
     const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
@@ -225,6 +226,13 @@ function refuseToDelete(body: Pick<RunCreate, 'on_completion'>): void {
     'on_completion: only the thread of a stateless run can be deleted with its run; delete this one by DELETE',
     { details: { field: 'on_completion' } },
   );
+}
+
+/** Refuses a `config.configurable.thread_id` that is not the thread of the path. */
+function refuseOtherThread({ threadId }: ThreadKey, { config }: Pick<RunCreate, 'config'>): void {
+  const named = config?.configurable?.['thread_id'] ?? threadId;
+  if (named === threadId) return;
+  throw new InvalidRequestError('config.configurable.thread_id: must be the thread of the path, or left out');
 }
 
 /** The thread of a stateless run: a new one, unless its configurable names a thread. */

@@ -5,6 +5,7 @@ import { NextNode } from '../../records/thread-state.js';
 import { MaxTokens, Temperature } from '../../settings/call-settings.js';
 import { ClientMetadata, FreeJson, OpenContext, Unsupported } from '../route.js';
 import { RunInput, StateValues } from './client-state.js';
+import { Breakpoints, Configurable, refusedRunFields, RootNamespace } from './run-fields.js';
 
 const MAX_ASSISTANT_CHARS = 200;
 
@@ -29,18 +30,17 @@ const RunConfig = z
   .object({
     /** Clamped, never refused: web clients send 1000, and a bad value is no reason to lose a message. */
     recursion_limit: z.unknown().optional(),
-    configurable: OpenContext.nullish(),
+    configurable: Configurable.nullish(),
     metadata: ClientMetadata.nullish(),
   })
   .catchall(Unsupported);
-
-const Breakpoints = z.union([z.literal('*'), z.array(z.string()).max(100)]);
 
 const streamModes = z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(StreamMode).max(20));
 
 /** The checkpoint where a run starts: LangGraph's checkpoint object; without an id it means the head. */
 export const CheckpointRef = z.object({
   checkpoint_id: CheckpointId.nullish(),
+  checkpoint_ns: RootNamespace.nullish(),
   follows_head: z
     .boolean()
     .nullish()
@@ -111,8 +111,12 @@ const runFields = z.object({
   interrupt_before: Breakpoints.nullish(),
   interrupt_after: Breakpoints.nullish(),
   stream_resumable: z.boolean().nullish().describe('Every stream can be resumed'),
-  durability: z.enum(['sync', 'async', 'exit']).nullish().describe('Every step is stored before the next begins'),
+  durability: z
+    .enum(['sync', 'async', 'exit'])
+    .nullish()
+    .describe('Every step is stored before the next begins, which is more than each of these asks for'),
   checkpoint_during: z.boolean().nullish().describe('As durability'),
+  ...refusedRunFields,
   ...ofPreparation,
 });
 
@@ -124,11 +128,15 @@ export type RunCreate = z.output<typeof runFields>;
  * The checkpoint that a run starts from; undefined: the newest. Web clients that fetch one entry of history cannot show
  * branches: the checkpoint that they send is the last known head, not a request to go back to it.
  */
-export const startCheckpointOf = ({
-  checkpoint_id: id,
-  checkpoint,
-}: Pick<RunCreate, 'checkpoint_id' | 'checkpoint'>): string | undefined =>
-  id ?? (checkpoint?.follows_head === true ? undefined : (checkpoint?.checkpoint_id ?? undefined));
+export function startCheckpointOf(
+  body: Pick<RunCreate, 'checkpoint_id' | 'checkpoint' | 'config'>,
+): string | undefined {
+  const { checkpoint_id: id, checkpoint, config } = body;
+  if (typeof id === 'string') return id;
+  if (checkpoint?.follows_head === true) return undefined;
+  const configured = config?.configurable?.['checkpoint_id'];
+  return checkpoint?.checkpoint_id ?? (typeof configured === 'string' ? configured : undefined);
+}
 
 /** The run's settings: `context` over `config.configurable`, without the server's keys. */
 export const RunContextInput = ContextJson.transform(

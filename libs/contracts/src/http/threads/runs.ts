@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { RunId } from '../../common/ids.js';
 import { CancelAction, RunStatus, StreamMode } from '../../records/runs.js';
 import { FinalValues, RUN_FIELDS, RunReply } from './replies.js';
-import { QueryFlag, queryInt, queryList, route } from '../route.js';
+import { QueryFlag, queryInt, queryList, route, unsupported } from '../route.js';
 import { RunCreate } from './run-create.js';
+import { RunBatch } from './run-batch.js';
+import { StreamNamespaces } from './run-fields.js';
 import { ThreadPath } from './threads.js';
 
 const RunPath = ThreadPath.extend({ run_id: RunId });
-const MAX_BATCH = 100;
+const StreamQuery = z.object({ namespace: StreamNamespaces });
 
 const started = { group: 'Runs', method: 'POST', refusals: [404, 409, 429] } as const;
 
@@ -27,6 +29,7 @@ const stream = route({
   path: '/threads/:thread_id/runs/stream',
   summary: 'Start a run and stream its events.',
   params: ThreadPath,
+  query: StreamQuery,
   body: RunCreate,
   reply: 'event-stream',
 });
@@ -94,6 +97,14 @@ const join = route({
   refusals: [404, 429],
 });
 
+/** Streams are resumed by `Last-Event-ID`; an event has no checkpoint that it could be found by. */
+const JoinQuery = z.object({
+  cancel_on_disconnect: QueryFlag.optional(),
+  stream_mode: queryList(StreamMode).optional(),
+  namespace: StreamNamespaces,
+  checkpoint_id: unsupported('a stream is resumed by the header Last-Event-ID'),
+});
+
 const joinStream = route({
   name: 'joinRunStream',
   group: 'Runs',
@@ -101,10 +112,7 @@ const joinStream = route({
   path: '/threads/:thread_id/runs/:run_id/stream',
   summary: 'Events of a run from the start, or after the header Last-Event-ID, until its end.',
   params: RunPath,
-  query: z.object({
-    cancel_on_disconnect: QueryFlag.optional(),
-    stream_mode: queryList(StreamMode).optional(),
-  }),
+  query: JoinQuery,
   reply: 'event-stream',
   refusals: [404, 429],
 });
@@ -116,7 +124,11 @@ const cancel = route({
   path: '/threads/:thread_id/runs/:run_id/cancel',
   summary: 'Stop a run; with wait=1 the answer is 204 once it has stopped, otherwise 202.',
   params: RunPath,
-  query: z.object({ wait: QueryFlag.optional(), action: CancelAction.default('interrupt') }),
+  query: z.object({
+    wait: QueryFlag.optional(),
+    action: CancelAction.default('interrupt'),
+    reason: unsupported('runs have no reason of their cancellation'),
+  }),
   status: 202,
   reply: 'empty',
   refusals: [404],
@@ -138,6 +150,7 @@ const streamAlone = route({
   name: 'streamStatelessRun',
   path: '/runs/stream',
   summary: 'Start a run on a thread of its own and stream its events.',
+  query: StreamQuery,
   body: RunCreate,
   reply: 'event-stream',
 });
@@ -156,7 +169,7 @@ const batch = route({
   name: 'createStatelessRuns',
   path: '/runs/batch',
   summary: 'Start several runs, each on a thread of its own.',
-  body: z.array(RunCreate).min(1).max(MAX_BATCH),
+  body: RunBatch,
   reply: z.array(RunReply),
 });
 
