@@ -33,6 +33,10 @@ import { StatelessRunsController } from './runs/stateless-runs.controller.js';
 import { SkillInstaller } from './skills/skill-installer.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
+import { LongAnswers } from './runs/streams/long-answers.js';
+import { ThreadStreams } from './runs/streams/thread-streams.js';
+import { ThreadPruning } from './threads/thread-pruning.js';
+import { RunCancels } from './runs/run-cancels.js';
 import { RunStreams } from './runs/streams/run-streams.js';
 import { SuggestionsController } from './threads/suggestions/suggestions.controller.js';
 import { SuggestionsService } from './threads/suggestions/suggestions.service.js';
@@ -102,7 +106,11 @@ export class AppModule {
         McpConfigService,
         SignInService,
         SuggestionsService,
+        LongAnswers,
         RunStreams,
+        ThreadStreams,
+        ThreadPruning,
+        RunCancels,
         ReadinessCheck,
       ],
     };

@@ -102,6 +102,7 @@ export {
   RunKwargs,
   RunStatus,
   StreamMode,
+  ThreadStreamMode,
 } from './records/runs.js';
 export {
   type AnsweredInterrupt,

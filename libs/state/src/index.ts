@@ -53,6 +53,7 @@ export type {
   UnownedThread,
 } from './ports/run-store.js';
 export type {
+  AdmittedRun,
   CopiedThread,
   FeedPage,
   FeedRow,

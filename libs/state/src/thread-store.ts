@@ -4,6 +4,7 @@ import { admissions } from './runs/admission.js';
 import { checkRedis } from './redis/check-redis.js';
 import { checkpointReads } from './checkpoints/checkpoint-reads.js';
 import type { RedisConnection } from './redis/connection.js';
+import { runLists } from './runs/run-lists.js';
 import { runRecords } from './runs/run-records.js';
 import { stateUpdates } from './checkpoints/state-updates.js';
 import { type StoreOptions, storeSettings } from './redis/store-settings.js';
@@ -23,6 +24,7 @@ export function redisThreadStore(redis: RedisConnection, options: StoreOptions =
     ...stateUpdates(redis, settings),
     ...admissions(redis, settings),
     ...runRecords(redis),
+    ...runLists(redis),
     ...threadUsage(redis),
     ping: () => redis.ping(),
     checkDurable: async () => {

@@ -112,6 +112,11 @@ export class RunsService {
     return this.store.getRun(key, runId);
   }
 
+  /** A run on any thread of the user. @throws {NotFoundError} */
+  find(userId: string, runId: string): Promise<RunRecord> {
+    return this.store.findRun(userId, runId);
+  }
+
   async list(key: ThreadKey, query: RouteInput<typeof runRoutes.list>['query']): Promise<readonly RunSummary[]> {
     const { limit, offset, status } = query;
     return await this.store.listRuns(key, { limit, offset, ...omitUndefined({ status }) });
@@ -122,8 +127,13 @@ export class RunsService {
   }
 
   /** Cancels a run: the request is stored, then published to the run's owner. A finished run is not changed. */
-  async cancel(key: ThreadKey, runId: string, action: CancelAction): Promise<RunSummary> {
-    const result = await this.store.requestCancel(key, runId, action);
+  async cancel(
+    key: ThreadKey,
+    runId: string,
+    action: CancelAction,
+    options?: Parameters<ThreadStore['requestCancel']>[3],
+  ): Promise<RunSummary> {
+    const result = await this.store.requestCancel(key, runId, action, options);
     this.publishEnds(result.ended);
     if (result.broadcast) this.bus.publishCancel(runId, action);
     return result.run;

@@ -40,6 +40,13 @@ export interface RunQuery {
   readonly status?: RunStatus;
 }
 
+/** A run as its thread lists it. */
+export interface AdmittedRun {
+  readonly runId: string;
+  /** Time of admission in microseconds, by which runs of a thread are ordered and executed. */
+  readonly admittedUs: number;
+}
+
 export interface FeedQuery {
   /** Selects rows with a lower number. */
   readonly before?: number;
@@ -123,6 +130,13 @@ export interface ThreadStore {
      */
     options?: { readonly ended?: boolean; readonly withIdempotency?: boolean },
   ): Promise<void>;
+  /**
+   * Removes all checkpoints but the newest; returns how many. Earlier turns can then not be regenerated; the timeline stays
+   * as it is.
+   *
+   * @throws {ConflictError} while a run is in flight
+   */
+  keepLatestCheckpoint(thread: ThreadKey): Promise<number>;
   /** A new thread with the same log, checkpoints and feed. @throws {ConflictError} while a run is in flight */
   copyThread(thread: ThreadKey, newThreadId: string, options?: CopyOptions): Promise<CopiedThread>;
   searchThreads(query: ThreadSearch): Promise<{ readonly threads: readonly ThreadRecord[]; readonly total: number }>;
@@ -159,12 +173,30 @@ export interface ThreadStore {
   runStatus(thread: ThreadKey, runId: string): Promise<RunStatus | null>;
   /** Newest first. */
   listRuns(thread: ThreadKey, query: RunQuery): Promise<readonly RunSummary[]>;
+  /** A run of the user on any thread. @throws {NotFoundError} */
+  findRun(userId: string, runId: string): Promise<RunRecord>;
+  /** The user's runs that have not ended, in no order; as many as `quotas.max_runs_per_user` allows. */
+  runsInFlight(userId: string): Promise<readonly RunSummary[]>;
+  /** Runs of the thread that were admitted after this time, oldest first. @throws {NotFoundError} for an unknown thread */
+  runsAfter(thread: ThreadKey, admittedUs: number, limit: number): Promise<readonly AdmittedRun[]>;
+  /**
+   * The time of admission just before the oldest run in flight; without one, that of the newest run, 0 for none.
+   *
+   * @throws {NotFoundError} for an unknown thread
+   */
+  followFrom(thread: ThreadKey): Promise<number>;
   /** Tokens of the thread's model calls, including those of runs that were rolled back or deleted. */
   threadUsage(thread: ThreadKey): Promise<ThreadUsage>;
   /** @throws {ConflictError} while the run is in flight. */
   deleteRun(thread: ThreadKey, runId: string): Promise<void>;
   /** Sets the durable cancel flag; a queued run ends at once. No effect on a finished run. */
-  requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult>;
+  requestCancel(
+    thread: ThreadKey,
+    runId: string,
+    action: CancelAction,
+    /** `status`: no effect on a run that does not have this status. */
+    options?: { readonly status?: 'pending' | 'running' },
+  ): Promise<CancelResult>;
 
   /** Resolves when the store takes writes. @throws {UnavailableError} with the reason */
   ping(): Promise<void>;

@@ -22,6 +22,7 @@ const scripts = {
   patch: loadScript('threads/patch-thread'),
   remove: loadScript('threads/delete-thread'),
   copy: loadScript('threads/copy-thread'),
+  keepLatest: loadScript('threads/keep-latest'),
 };
 
 const noThread = (threadId: string): NotFoundError =>
@@ -61,7 +62,10 @@ export function assertAllowed([outcome]: Reply, threadId: string): void {
   }
 }
 
-type Records = Pick<ThreadStore, 'createThread' | 'getThread' | 'patchThread' | 'deleteThread' | 'copyThread'>;
+type Records = Pick<
+  ThreadStore,
+  'createThread' | 'getThread' | 'patchThread' | 'deleteThread' | 'copyThread' | 'keepLatestCheckpoint'
+>;
 
 export function threadRecords(redis: RedisConnection, settings: StoreSettings): Records {
   async function getThread(thread: ThreadKey): Promise<ThreadRecord> {
@@ -73,6 +77,12 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
 
   return {
     getThread,
+
+    keepLatestCheckpoint: async (thread) => {
+      const reply = await callThread(redis, thread, scripts.keepLatest, { params: {} });
+      assertAllowed(reply, thread.threadId);
+      return Number(reply[1]);
+    },
 
     createThread: async (thread, metadata) => {
       const reply = await callThread(redis, thread, scripts.create, {

@@ -1,14 +1,15 @@
 import { z } from 'zod';
-import { RunId } from '../../common/ids.js';
+import { RunId, ThreadId } from '../../common/ids.js';
 import { CancelAction, RunStatus, StreamMode } from '../../records/runs.js';
 import { FinalValues, RUN_FIELDS, RunReply } from './replies.js';
-import { QueryFlag, queryInt, queryList, route, unsupported } from '../route.js';
+import { QueryFlag, queryInt, queryList, route, unsupported, Unsupported } from '../route.js';
 import { RunCreate } from './run-create.js';
 import { RunBatch } from './run-batch.js';
 import { StreamNamespaces } from './run-fields.js';
 import { ThreadPath } from './threads.js';
 
 const RunPath = ThreadPath.extend({ run_id: RunId });
+const MAX_CANCELLED = 1_000;
 const StreamQuery = z.object({ namespace: StreamNamespaces });
 
 const started = { group: 'Runs', method: 'POST', refusals: [404, 409, 429] } as const;
@@ -134,6 +135,30 @@ const cancel = route({
   refusals: [404],
 });
 
+const cancelMany = route({
+  name: 'cancelRuns',
+  group: 'Runs',
+  method: 'POST',
+  path: '/runs/cancel',
+  summary: 'Stop runs: those with these ids, of this thread, or with this status; those that have ended do not change.',
+  query: z.object({ action: CancelAction.default('interrupt') }),
+  body: z
+    .object({
+      thread_id: ThreadId.nullish(),
+      run_ids: z.array(RunId).max(MAX_CANCELLED).nullish(),
+      status: z.enum(['pending', 'running', 'all']).nullish().describe('Default all'),
+    })
+    .catchall(Unsupported)
+    .refine(
+      ({ thread_id, run_ids, status }) =>
+        [thread_id, run_ids, status].some((part) => part !== null && part !== undefined),
+      'must have thread_id, run_ids or status',
+    ),
+  status: 204,
+  reply: 'empty',
+  refusals: [404],
+});
+
 const startedAlone = { ...started, group: 'Stateless runs' } as const;
 
 const createAlone = route({
@@ -173,5 +198,23 @@ const batch = route({
   reply: z.array(RunReply),
 });
 
-export const runRoutes = { create, stream, wait, list, get, remove, join, joinStream, cancel };
-export const statelessRoutes = { create: createAlone, stream: streamAlone, wait: waitAlone, batch };
+const joinStreamAlone = route({
+  name: 'joinStatelessRunStream',
+  group: 'Stateless runs',
+  method: 'GET',
+  path: '/runs/:run_id/stream',
+  summary: 'Events of a run on whatever thread, as GET /threads/{thread_id}/runs/{run_id}/stream.',
+  params: z.object({ run_id: RunId }),
+  query: JoinQuery,
+  reply: 'event-stream',
+  refusals: [404, 429],
+});
+
+export const runRoutes = { create, stream, wait, list, get, remove, join, joinStream, cancel, cancelMany };
+export const statelessRoutes = {
+  create: createAlone,
+  stream: streamAlone,
+  wait: waitAlone,
+  batch,
+  joinStream: joinStreamAlone,
+};

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { CheckpointId, ThreadId } from '../../common/ids.js';
+import { ThreadStreamMode } from '../../records/runs.js';
 import { ThreadStatus } from '../../records/thread-state.js';
 import { StateValues } from './client-state.js';
 import { StateReply, StateUpdateReply, THREAD_FIELDS, ThreadReply, TokenUsageReply } from './replies.js';
-import { ClientMetadata, FreeJson, QueryFlag, route, Unsupported } from '../route.js';
+import { ClientMetadata, FreeJson, QueryFlag, queryList, route, Unsupported } from '../route.js';
 import { CheckpointRef } from './run-create.js';
+import { StateSelect } from './state-select.js';
 
 export const ThreadPath = z.object({ thread_id: ThreadId });
 
@@ -79,6 +81,11 @@ const get = route({
   path: '/threads/:thread_id',
   summary: 'A thread with its current values.',
   params: ThreadPath,
+  query: z.object({
+    include: queryList(z.enum(['ttl']))
+      .optional()
+      .describe('ttl: null, as threads are stored until they are deleted'),
+  }),
   reply: ThreadReply,
   refusals: [404],
 });
@@ -88,7 +95,7 @@ const patch = route({
   group: 'Threads',
   method: 'PATCH',
   path: '/threads/:thread_id',
-  summary: 'Merge metadata, key by key.',
+  summary: 'Merge metadata, key by key. The header Prefer: return=minimal asks for a 204 without a body.',
   params: ThreadPath,
   body: z.object({ metadata: ClientMetadata.nullish() }).catchall(Unsupported),
   reply: ThreadReply,
@@ -118,6 +125,37 @@ const copy = route({
   refusals: [404, 409],
 });
 
+const MAX_PRUNED = 100;
+
+const prune = route({
+  name: 'pruneThreads',
+  group: 'Threads',
+  method: 'POST',
+  path: '/threads/prune',
+  summary:
+    'Delete threads, or with strategy keep_latest all their checkpoints but the newest. Threads that do not exist or have a run in flight are left as they are and do not count.',
+  body: z
+    .object({
+      thread_ids: z.array(ThreadId).min(1).max(MAX_PRUNED),
+      strategy: z.enum(['delete', 'keep_latest']).default('delete'),
+    })
+    .catchall(Unsupported),
+  reply: z.object({ pruned_count: z.number().int() }),
+});
+
+const joinStream = route({
+  name: 'joinThreadStream',
+  group: 'Threads',
+  method: 'GET',
+  path: '/threads/:thread_id/stream',
+  summary:
+    'Events of the runs of a thread as they start, from those in flight or after the header Last-Event-ID, until the thread is deleted.',
+  params: ThreadPath,
+  query: z.object({ stream_mode: queryList(ThreadStreamMode).optional().describe('Default run_modes') }),
+  reply: 'event-stream',
+  refusals: [404, 429],
+});
+
 const tokenUsage = route({
   name: 'getThreadTokenUsage',
   group: 'Threads',
@@ -129,6 +167,11 @@ const tokenUsage = route({
   refusals: [404],
 });
 
+const StateQuery = z.object({
+  subgraphs: QueryFlag.optional(),
+  select: queryList(z.string()).pipe(StateSelect).optional().describe('Fields to return; default all'),
+});
+
 const state = route({
   name: 'getThreadState',
   group: 'State',
@@ -136,8 +179,8 @@ const state = route({
   path: '/threads/:thread_id/state',
   summary: 'The newest state.',
   params: ThreadPath,
-  query: z.object({ subgraphs: QueryFlag.optional() }),
-  reply: StateReply,
+  query: StateQuery,
+  reply: StateReply.partial(),
   refusals: [404],
 });
 
@@ -148,8 +191,8 @@ const stateAt = route({
   path: '/threads/:thread_id/state/:checkpoint_id',
   summary: 'The state at a checkpoint.',
   params: ThreadPath.extend({ checkpoint_id: CheckpointId }),
-  query: z.object({ subgraphs: QueryFlag.optional() }),
-  reply: StateReply,
+  query: StateQuery,
+  reply: StateReply.partial(),
   refusals: [404],
 });
 
@@ -160,8 +203,10 @@ const stateAtCheckpoint = route({
   path: '/threads/:thread_id/state/checkpoint',
   summary: 'The state at a checkpoint, named in the body.',
   params: ThreadPath,
-  body: z.object({ checkpoint: CheckpointRef }),
-  reply: StateReply,
+  body: z
+    .object({ checkpoint: CheckpointRef, subgraphs: z.boolean().nullish(), select: StateSelect.nullish() })
+    .catchall(Unsupported),
+  reply: StateReply.partial(),
   refusals: [404],
 });
 
@@ -193,6 +238,19 @@ const Before = z.union([
     .transform((value) => value.configurable.checkpoint_id),
 ]);
 
+const patchState = route({
+  name: 'patchThreadState',
+  group: 'State',
+  method: 'PATCH',
+  path: '/threads/:thread_id/state',
+  summary: "Merge the thread's metadata, key by key, as PATCH of the thread does.",
+  params: ThreadPath,
+  body: z.object({ metadata: ClientMetadata.nullish() }).catchall(Unsupported),
+  status: 204,
+  reply: 'empty',
+  refusals: [404, 413],
+});
+
 const history = route({
   name: 'getThreadHistory',
   group: 'State',
@@ -213,10 +271,11 @@ const history = route({
           .default(10),
         before: Before.nullish(),
         metadata: FreeJson.nullish(),
+        select: StateSelect.nullish(),
       })
       .catchall(Unsupported),
   ),
-  reply: z.array(StateReply),
+  reply: z.array(StateReply.partial()),
   refusals: [404],
 });
 
@@ -228,10 +287,13 @@ export const threadRoutes = {
   patch,
   remove,
   copy,
+  prune,
+  joinStream,
   tokenUsage,
   state,
   stateAt,
   stateAtCheckpoint,
   updateState,
+  patchState,
   history,
 };
