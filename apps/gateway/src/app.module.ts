@@ -5,6 +5,8 @@ import { ProfileController } from './agents/profile.controller.js';
 import { ArtifactEdits } from './files/artifacts/artifact-edits.js';
 import { ArtifactsController } from './files/artifacts/artifacts.controller.js';
 import { AssistantCatalog } from './assistants/assistant-catalog.js';
+import { AssistantsService } from './assistants/assistants.service.js';
+import { RunAssistants } from './assistants/run-assistants.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
 import { SignInController } from './auth/sign-in.controller.js';
 import { SignInService } from './auth/sign-in.service.js';
@@ -96,6 +98,8 @@ export class AppModule {
         TurnDurations,
         AgentsService,
         AssistantCatalog,
+        AssistantsService,
+        RunAssistants,
         TasksService,
         MemoryService,
         MemoryEdits,

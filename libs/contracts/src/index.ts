@@ -197,6 +197,7 @@ export {
 export { assistantRoutes } from './http/resources/assistants.js';
 export {
   type AssistantReply,
+  type AssistantVersionReply,
   type CheckpointReply,
   FailureReply,
   RunReply,
@@ -244,6 +245,7 @@ export {
   clampRecursionLimit,
   ConfigurableThread,
   RunContextInput,
+  RunConfig,
   RunCreate,
   startCheckpointOf,
 } from './http/threads/run-create.js';

@@ -2,6 +2,7 @@ export { redisAccounts } from './users/accounts.js';
 export { redisAttempts } from './users/attempts.js';
 export { redisRequestBuckets } from './users/request-buckets.js';
 export { redisAgents } from './users/agents.js';
+export { redisAssistants } from './assistants/assistants.js';
 export { type AuditLine, type AuditLog, redisAuditLog } from './executions/audit-log.js';
 export { checkRedis, requireDurableRedis } from './redis/check-redis.js';
 export { createRedis, RedisConnection, type RedisLink } from './redis/connection.js';
@@ -72,6 +73,14 @@ export type {
   SessionKey,
   StoredAccount,
 } from './ports/account-store.js';
+export {
+  ASSISTANT_LIMITS,
+  type AssistantContent,
+  type AssistantOutcome,
+  type AssistantStore,
+  type AssistantVersion,
+  type StoredAssistant,
+} from './ports/assistant-store.js';
 export type { AttemptLimit, AttemptStore } from './ports/attempt-store.js';
 export type { TurnQueue } from './ports/turn-queue.js';
 export type { BucketName, RequestBuckets } from './ports/request-buckets.js';

@@ -46,6 +46,10 @@ const QUOTAS: Readonly<Record<QuotaUse['quota'], { readonly unit: string; readon
   streams: { unit: 'concurrent-requests', freedByTime: true },
   threads: { unit: 'threads', freedByTime: false },
   'run-bytes': { unit: 'content-bytes', freedByTime: false },
+  assistants: { unit: 'assistants', freedByTime: false },
+  'assistant-bytes': { unit: 'content-bytes', freedByTime: false },
+  'store-items': { unit: 'items', freedByTime: false },
+  'store-bytes': { unit: 'content-bytes', freedByTime: false },
 };
 
 /** Adds a quota of the user to the headers of an answer. */

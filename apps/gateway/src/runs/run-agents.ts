@@ -1,14 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import {
-  customAgentOf,
-  ForbiddenError,
-  InvalidRequestError,
-  isReservedAgent,
-  type RunCreate,
-} from '@caribou/contracts';
+import { customAgentOf, ForbiddenError, InvalidRequestError, isReservedAgent } from '@caribou/contracts';
 import type { AgentStore } from '@caribou/core';
 import type { AdmitRequest } from '@caribou/state';
-import { parseAssistantId, assistantNotFound } from '../assistants/assistant-catalog.js';
+import { assistantNotFound } from '../assistants/assistant-catalog.js';
+import type { AssistedRun } from '../assistants/run-assistants.js';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
@@ -27,11 +22,11 @@ export class RunAgents {
    * @throws {InvalidRequestError} when the context names an unknown agent, or a name that no agent can have
    * @throws {ForbiddenError} when the run would create an agent and custom agents are disabled
    */
-  async check({ assistant_id: asked }: RunCreate, { userId, kwargs: { context } }: AdmitRequest): Promise<void> {
+  async check({ body, assistant }: AssistedRun, { userId, kwargs: { context } }: AdmitRequest): Promise<void> {
     if (context.is_bootstrap === true) this.checkNew(context.agent_name);
     const name = customAgentOf(context);
     if (name === undefined || (await this.agents.read(userId, name)) !== null) return;
-    if (parseAssistantId(asked).agentName === name) throw assistantNotFound(asked);
+    if (assistant.agentName === name) throw assistantNotFound(body.assistant_id);
     throw new InvalidRequestError(`context.agent_name: there is no agent "${name}"`);
   }
 

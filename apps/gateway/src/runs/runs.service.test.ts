@@ -1,5 +1,7 @@
 import { RunCreate } from '@caribou/contracts';
 import { noopTracing } from '@caribou/observability';
+import { AssistantCatalog } from '../assistants/assistant-catalog.js';
+import { RunAssistants } from '../assistants/run-assistants.js';
 import type { GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 import { RunAgents } from './run-agents.js';
@@ -37,6 +39,7 @@ const service = (): RunsService =>
     settings,
     noopTracing,
     () => Promise.resolve(),
+    new RunAssistants(new AssistantCatalog(stalled(), stalled())),
     new RunAgents(stalled(), settings),
     new RunInputs(stalled()),
   );

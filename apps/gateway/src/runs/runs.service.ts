@@ -18,6 +18,7 @@ import type { ThreadKey } from '@caribou/core';
 import type { AdmitRequest, AdmitResult, EndedRun, ThreadStore } from '@caribou/state';
 import type { Tracing } from '@caribou/observability';
 import { parse } from '../http/parse-input.js';
+import { RunAssistants } from '../assistants/run-assistants.js';
 import { Dependency, type GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 import { idempotencyOf } from './idempotency.js';
@@ -55,6 +56,7 @@ export class RunsService {
     @Dependency('settings') private readonly settings: GatewaySettings,
     @Dependency('tracing') private readonly tracing: Tracing,
     @Dependency('dispatchTurn') private readonly dispatchTurn: (thread: ThreadKey) => Promise<void>,
+    private readonly assistants: RunAssistants,
     private readonly agents: RunAgents,
     private readonly inputs: RunInputs,
   ) {}
@@ -152,9 +154,10 @@ export class RunsService {
   /** Checks a request and creates its admission; nothing is stored. */
   private async prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
     const sender = { userId: target.userId, admin: headers.admin };
-    const resolved = await deadline.within(() => this.inputs.resolve(target, body, sender));
-    const request = admitRequest(resolved, target, this.settings);
-    await deadline.within(() => this.agents.check(body, request));
+    const assisted = await deadline.within(() => this.assistants.apply(target.userId, body));
+    const resolved = await deadline.within(() => this.inputs.resolve(target, assisted.body, sender));
+    const request = admitRequest(resolved, target, { ...this.settings, assistant: assisted.assistant });
+    await deadline.within(() => this.agents.check(assisted, request));
     return request;
   }
 

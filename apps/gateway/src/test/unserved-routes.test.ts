@@ -20,13 +20,6 @@ describe('of the LangGraph API', () => {
   }, 30_000);
 
   test.each<[string, Method, string]>([
-    ['assistants.create', 'POST', '/assistants'],
-    ['assistants.update', 'PATCH', '/assistants/lead_agent'],
-    ['assistants.delete', 'DELETE', '/assistants/lead_agent'],
-    ['assistants.count', 'POST', '/assistants/count'],
-    ['assistants.getSubgraphs', 'GET', '/assistants/lead_agent/subgraphs'],
-    ['assistants.getVersions', 'POST', '/assistants/lead_agent/versions'],
-    ['assistants.setLatest', 'POST', '/assistants/lead_agent/latest'],
     ['threads.stream, its events', 'POST', '/threads/t1/stream/events'],
     ['threads.stream, its commands', 'POST', '/threads/t1/commands'],
     ['crons.create', 'POST', '/runs/crons'],

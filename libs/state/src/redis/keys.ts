@@ -4,6 +4,7 @@ import type { MemoryJobKey, MemoryScope, ModelEndpoint, ThreadKey } from '@carib
 import type {
   AccountKeys,
   AgentKeys,
+  AssistantKeys,
   MemoryJobKeys,
   MemoryKeys,
   ModelKeys,
@@ -30,6 +31,7 @@ export interface StoreKeys {
   /** Hash: the skills that the user switched or installed. */
   skills(userId: string): string;
   agents(userId: string): AgentKeys;
+  assistants(userId: string): AssistantKeys;
   /** String: the user's profile for all agents. */
   profile(userId: string): string;
   model(endpoint: ModelEndpoint): ModelKeys;
@@ -199,6 +201,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
     skills: (userId) => `${user(userId)}:skills`,
     agents: (userId) => ({ agents: `${user(userId)}:agents`, souls: `${user(userId)}:souls` }),
+    assistants: (userId) => ({ heads: `${user(userId)}:assistants`, versions: `${user(userId)}:assistant-versions` }),
     profile: (userId) => `${user(userId)}:profile`,
     model: ({ provider, model }) => modelKeys(`${prefix}model:${hashOf(provider, model)}`),
     threads: (userId) => `${user(userId)}:threads`,

@@ -40,6 +40,7 @@ function patternsOf(keys: StoreKeys) {
     conversions: [keys.conversions(anyThread)],
     skills: [keys.skills(ANY)],
     agents: [agents, souls, keys.profile(ANY)],
+    assistants: Object.values<string>({ ...keys.assistants(ANY) }),
     models: Object.values<string>({ ...keys.model({ provider: ANY, model: ANY }) }),
     memories: Object.values<string>({ ...keys.memory({ userId: ANY, agent: ANY }) }),
     memoryJobs: [...Object.values<string>({ ...memory }), keys.memoryJob(anyThread).jobs, keys.memoryDead(ANY)],
@@ -72,6 +73,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...[own.documents, own.locks, own.accounts, own.volume, own.erasing, own.erased, [tasks]].flat(),
           ...own.requestBuckets,
           ...own.usage,
+          ...own.assistants,
         ],
       };
     case 'agent-runner':

@@ -26,7 +26,7 @@ const isClientKey = ([key, value]: readonly [string, unknown]): boolean =>
 /** The context of a client without null values and keys of the server. */
 const ContextJson = FreeJson.transform((value) => Object.fromEntries(Object.entries(value).filter(isClientKey)));
 
-const RunConfig = z
+export const RunConfig = z
   .object({
     /** Clamped, never refused: web clients send 1000, and a bad value is no reason to lose a message. */
     recursion_limit: z.unknown().optional(),
