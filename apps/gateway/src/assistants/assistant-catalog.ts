@@ -115,8 +115,6 @@ export class AssistantCatalog {
   async versions(userId: string, id: string): Promise<readonly AssistantVersionReply[]> {
     const { updated_at: _hidden, ...current } = await this.find(userId, id);
     const versions = isStoredId(id) ? await this.stored.versions(userId, id.toLowerCase()) : [];
-    return versions.length === 0
-      ? [current]
-      : versions.map((version) => ({ ...current, ...version }) as AssistantVersionReply);
+    return versions.length === 0 ? [current] : versions.map((version) => ({ ...current, ...version }));
   }
 }

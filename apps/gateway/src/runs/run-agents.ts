@@ -1,9 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { customAgentOf, ForbiddenError, InvalidRequestError, isReservedAgent } from '@caribou/contracts';
+import {
+  customAgentOf,
+  ForbiddenError,
+  InvalidRequestError,
+  isReservedAgent,
+  type RunCreate,
+} from '@caribou/contracts';
 import type { AgentStore } from '@caribou/core';
 import type { AdmitRequest } from '@caribou/state';
 import { assistantNotFound } from '../assistants/assistant-catalog.js';
-import type { AssistedRun } from '../assistants/run-assistants.js';
+import { type AssistedRun, RunAssistants } from '../assistants/run-assistants.js';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
@@ -15,7 +21,13 @@ export class RunAgents {
   constructor(
     @Dependency('agents') private readonly agents: Pick<AgentStore, 'read'>,
     @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'agentsApi'>,
+    private readonly assistants: RunAssistants,
   ) {}
+
+  /** The request with the settings of its assistant. @throws {NotFoundError} when no assistant can have the given id */
+  applyAssistant(userId: string, body: RunCreate): Promise<AssistedRun> {
+    return this.assistants.apply(userId, body);
+  }
 
   /**
    * @throws {NotFoundError} when the assistant is not an agent of the caller

@@ -39,8 +39,7 @@ const service = (): RunsService =>
     settings,
     noopTracing,
     () => Promise.resolve(),
-    new RunAssistants(new AssistantCatalog(stalled(), stalled())),
-    new RunAgents(stalled(), settings),
+    new RunAgents(stalled(), settings, new RunAssistants(new AssistantCatalog(stalled(), stalled()))),
     new RunInputs(stalled()),
   );
 

@@ -18,7 +18,6 @@ import type { ThreadKey } from '@caribou/core';
 import type { AdmitRequest, AdmitResult, EndedRun, ThreadStore } from '@caribou/state';
 import type { Tracing } from '@caribou/observability';
 import { parse } from '../http/parse-input.js';
-import { RunAssistants } from '../assistants/run-assistants.js';
 import { Dependency, type GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 import { idempotencyOf } from './idempotency.js';
@@ -56,7 +55,6 @@ export class RunsService {
     @Dependency('settings') private readonly settings: GatewaySettings,
     @Dependency('tracing') private readonly tracing: Tracing,
     @Dependency('dispatchTurn') private readonly dispatchTurn: (thread: ThreadKey) => Promise<void>,
-    private readonly assistants: RunAssistants,
     private readonly agents: RunAgents,
     private readonly inputs: RunInputs,
   ) {}
@@ -154,7 +152,7 @@ export class RunsService {
   /** Checks a request and creates its admission; nothing is stored. */
   private async prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
     const sender = { userId: target.userId, admin: headers.admin };
-    const assisted = await deadline.within(() => this.assistants.apply(target.userId, body));
+    const assisted = await deadline.within(() => this.agents.applyAssistant(target.userId, body));
     const resolved = await deadline.within(() => this.inputs.resolve(target, assisted.body, sender));
     const request = admitRequest(resolved, target, { ...this.settings, assistant: assisted.assistant });
     await deadline.within(() => this.agents.check(assisted, request));

@@ -1,6 +1,6 @@
 import { ai } from '@caribou/testing';
 import { useGateways } from '../testing/gateway-fixture.js';
-import { said, ThreadClient, useThreadClient } from '../testing/thread-client.js';
+import { said, type ThreadClient, useThreadClient } from '../testing/thread-client.js';
 import type { OpenGateway } from '../open-gateway.js';
 
 const KEYS = { CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-1:bob' };

@@ -53,7 +53,7 @@ class Reader {
     const response = await fetch(url, { headers, signal: this.abort.signal });
     this.response = response;
     const decoder = new TextDecoder();
-    for await (const chunk of response.body ?? []) this.text += decoder.decode(chunk as Uint8Array, { stream: true });
+    for await (const chunk of response.body ?? []) this.text += decoder.decode(chunk, { stream: true });
   }
 }
 

@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { AppError } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply } from 'fastify';
@@ -34,7 +35,7 @@ export interface LongAnswer extends Omit<WriterOptions, 'stallMs' | 'slowReaders
   readonly about: { readonly threadId: string; readonly runId?: string };
   write(writer: SseWriter): Promise<void>;
   /** Called when the client has left; not when the gateway has cut it off. */
-  onLeft?(): Promise<void>;
+  readonly onLeft?: () => Promise<void>;
 }
 
 /** Writes the long responses of this process: counted for each user, and broken off when the process stops. */
@@ -92,13 +93,22 @@ export class LongAnswers implements OnModuleDestroy {
         if (error.reason === 'slow')
           this.logger.warn(left, 'a slow reader was cut off: too much waits for slow readers');
         else this.logger.debug(left, 'the client is gone');
-        if (causedByClient(error)) await answer.onLeft?.();
+        if (causedByClient(error)) await this.afterLeaving(answer);
       } else {
         this.logger.error({ event: 'stream.broke', ...answer.about, error }, 'the stream broke');
         writer.cut('shutdown');
       }
     } finally {
       this.registry.remove(writer);
+    }
+  }
+
+  private async afterLeaving({ about, onLeft }: LongAnswer): Promise<void> {
+    try {
+      await onLeft?.();
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      this.logger.warn({ event: 'stream.left', ...about, error }, 'the run could not be cancelled');
     }
   }
 }

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppError, type RunRecord, type RunSummary, type StreamMode } from '@caribou/contracts';
-import type { Logger } from '@caribou/core';
+import type { RunRecord, RunSummary, StreamMode } from '@caribou/contracts';
 import type { RunEventLog, ThreadStore } from '@caribou/state';
 import type { Metrics } from '@caribou/observability';
 import { Dependency, type GatewayBus } from '../../dependency.js';
@@ -45,7 +44,6 @@ export class RunStreams {
     @Dependency('eventLog') private readonly log: RunEventLog,
     @Dependency('bus') private readonly bus: GatewayBus,
     @Dependency('settings') private readonly settings: GatewaySettings,
-    @Dependency('logger') private readonly logger: Logger,
     @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap' | 'measureCache'>,
     private readonly runs: RunsService,
     private readonly answers: LongAnswers,
@@ -116,19 +114,12 @@ export class RunStreams {
         about: { runId: run.run_id, threadId: run.thread_id },
         write: (writer) => answer.write(run, writer),
         onLeft: async () => {
-          if (answer.cancelOnDisconnect ?? run.kwargs.on_disconnect === 'cancel') await this.cancel(run);
+          const { user_id: userId, thread_id: threadId, run_id: runId } = run;
+          if (answer.cancelOnDisconnect ?? run.kwargs.on_disconnect === 'cancel')
+            await this.runs.cancel({ userId, threadId }, runId, 'interrupt');
         },
       };
     });
-  }
-
-  private async cancel({ user_id: userId, thread_id: threadId, run_id: runId }: RunRecord): Promise<void> {
-    try {
-      await this.runs.cancel({ userId, threadId }, runId, 'interrupt');
-    } catch (error) {
-      if (!(error instanceof AppError)) throw error;
-      this.logger.warn({ event: 'stream.left', runId, error }, 'the run could not be cancelled');
-    }
   }
 }
 
