@@ -35,6 +35,8 @@ import { StatelessRunsController } from './runs/stateless-runs.controller.js';
 import { SkillInstaller } from './skills/skill-installer.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
+import { ItemsController } from './store/items.controller.js';
+import { ItemsService } from './store/items.service.js';
 import { LongAnswers } from './runs/streams/long-answers.js';
 import { ThreadStreams } from './runs/streams/thread-streams.js';
 import { ThreadPruning } from './threads/thread-pruning.js';
@@ -70,6 +72,7 @@ export class AppModule {
         UploadsController,
         ArtifactsController,
         AssistantsController,
+        ItemsController,
         AgentsController,
         ProfileController,
         MemoryController,
@@ -97,6 +100,7 @@ export class AppModule {
         RunInputs,
         TurnDurations,
         AgentsService,
+        ItemsService,
         AssistantCatalog,
         AssistantsService,
         RunAssistants,

@@ -15,6 +15,7 @@ import {
   redisConversions,
   HeadCache,
   redisErasures,
+  redisItems,
   redisEventLog,
   redisLocks,
   redisModelGate,
@@ -147,6 +148,10 @@ function listDependencies(config: Config, connections: Connections) {
     memories,
     agents: redisAgents(redis),
     assistants: redisAssistants(redis),
+    items: redisItems(redis, {
+      maxItems: config.quotas.maxStoreItemsPerUser,
+      maxBytes: config.quotas.maxStoreBytesPerUser,
+    }),
     converter,
     models: withModelGate(models, config, { redis, logger }),
     chains: chainCatalog(config, models),

@@ -194,6 +194,7 @@ export {
   type NewAgent,
   profileRoutes,
 } from './http/resources/agents.js';
+export { type ItemReply, itemRoutes } from './http/resources/items.js';
 export { assistantRoutes } from './http/resources/assistants.js';
 export {
   type AssistantReply,

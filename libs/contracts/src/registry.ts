@@ -3,6 +3,7 @@ import { assistantRoutes } from './http/resources/assistants.js';
 import { branchRoutes } from './http/threads/branches.js';
 import { featureRoutes } from './http/resources/features.js';
 import { fileRoutes } from './http/threads/files.js';
+import { itemRoutes } from './http/resources/items.js';
 import { memoryRoutes } from './http/resources/memory.js';
 import { mcpRoutes } from './http/resources/mcp.js';
 import { messageRoutes } from './http/threads/messages.js';
@@ -30,6 +31,7 @@ export const httpRoutes: readonly RouteContract[] = [
   taskRoutes,
   fileRoutes,
   assistantRoutes,
+  itemRoutes,
   agentRoutes,
   profileRoutes,
   memoryRoutes,

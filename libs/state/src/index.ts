@@ -3,6 +3,7 @@ export { redisAttempts } from './users/attempts.js';
 export { redisRequestBuckets } from './users/request-buckets.js';
 export { redisAgents } from './users/agents.js';
 export { redisAssistants } from './assistants/assistants.js';
+export { redisItems } from './items/items.js';
 export { type AuditLine, type AuditLog, redisAuditLog } from './executions/audit-log.js';
 export { checkRedis, requireDurableRedis } from './redis/check-redis.js';
 export { createRedis, RedisConnection, type RedisLink } from './redis/connection.js';
@@ -81,6 +82,7 @@ export {
   type AssistantVersion,
   type StoredAssistant,
 } from './ports/assistant-store.js';
+export type { ItemKey, ItemStore, NewItem, StoredItem } from './ports/item-store.js';
 export type { AttemptLimit, AttemptStore } from './ports/attempt-store.js';
 export type { TurnQueue } from './ports/turn-queue.js';
 export type { BucketName, RequestBuckets } from './ports/request-buckets.js';

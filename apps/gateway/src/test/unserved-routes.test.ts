@@ -27,10 +27,6 @@ describe('of the LangGraph API', () => {
     ['crons.search', 'POST', '/runs/crons/search'],
     ['crons.count', 'POST', '/runs/crons/count'],
     ['crons.delete', 'DELETE', `/runs/crons/${RUN}`],
-    ['store.putItem', 'PUT', '/store/items'],
-    ['store.getItem', 'GET', '/store/items?namespace=a&key=b'],
-    ['store.searchItems', 'POST', '/store/items/search'],
-    ['store.listNamespaces', 'POST', '/store/namespaces'],
   ])('%s is answered with 404: the path is not known', async (_, method, url) => {
     const answer = await send(method, url, method === 'GET' || method === 'DELETE' ? undefined : {});
 

@@ -75,6 +75,7 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
       const { agents, souls } = redis.keys.agents(userId);
       const { heads, versions } = redis.keys.assistants(userId);
       const own = [
+        ...Object.values<string>({ ...redis.keys.items(userId) }),
         agents,
         souls,
         heads,

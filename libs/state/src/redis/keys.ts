@@ -5,6 +5,7 @@ import type {
   AccountKeys,
   AgentKeys,
   AssistantKeys,
+  ItemKeys,
   MemoryJobKeys,
   MemoryKeys,
   ModelKeys,
@@ -32,6 +33,7 @@ export interface StoreKeys {
   skills(userId: string): string;
   agents(userId: string): AgentKeys;
   assistants(userId: string): AssistantKeys;
+  items(userId: string): ItemKeys;
   /** String: the user's profile for all agents. */
   profile(userId: string): string;
   model(endpoint: ModelEndpoint): ModelKeys;
@@ -137,6 +139,19 @@ function accountKeys(prefix: string, userId: string): AccountKeys {
   return { record, sessions: `${record}:sessions` };
 }
 
+/** The keys of what clients of a user store beside threads. */
+const clientKeys = (user: (userId: string) => string): Pick<StoreKeys, 'assistants' | 'items'> => ({
+  assistants: (userId) => ({ heads: `${user(userId)}:assistants`, versions: `${user(userId)}:assistant-versions` }),
+  items: (userId) => itemKeys(`${user(userId)}:items`),
+});
+
+const itemKeys = (items: string): ItemKeys => ({
+  items,
+  written: `${items}:written`,
+  expiries: `${items}:expiries`,
+  bytes: `${items}:bytes`,
+});
+
 const turnKeys = (prefix: string): TurnKeys => ({
   ready: `${prefix}turns:ready`,
   capped: `${prefix}turns:capped`,
@@ -201,7 +216,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
     skills: (userId) => `${user(userId)}:skills`,
     agents: (userId) => ({ agents: `${user(userId)}:agents`, souls: `${user(userId)}:souls` }),
-    assistants: (userId) => ({ heads: `${user(userId)}:assistants`, versions: `${user(userId)}:assistant-versions` }),
+    ...clientKeys(user),
     profile: (userId) => `${user(userId)}:profile`,
     model: ({ provider, model }) => modelKeys(`${prefix}model:${hashOf(provider, model)}`),
     threads: (userId) => `${user(userId)}:threads`,

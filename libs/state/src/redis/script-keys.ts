@@ -116,6 +116,14 @@ export interface AccountKeys {
   readonly sessions: string;
 }
 
+/** The keys of a user's items in the order in which every script on them takes them, see `items/items.lua`. */
+export interface ItemKeys {
+  readonly items: string;
+  readonly written: string;
+  readonly expiries: string;
+  readonly bytes: string;
+}
+
 /** The keys of a user's assistants, as `assistants/assistant.lua` describes them. */
 export interface AssistantKeys {
   readonly heads: string;

@@ -40,6 +40,7 @@ function patternsOf(keys: StoreKeys) {
     conversions: [keys.conversions(anyThread)],
     skills: [keys.skills(ANY)],
     agents: [agents, souls, keys.profile(ANY)],
+    items: Object.values<string>({ ...keys.items(ANY) }),
     assistants: Object.values<string>({ ...keys.assistants(ANY) }),
     models: Object.values<string>({ ...keys.model({ provider: ANY, model: ANY }) }),
     memories: Object.values<string>({ ...keys.memory({ userId: ANY, agent: ANY }) }),
@@ -74,6 +75,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...own.requestBuckets,
           ...own.usage,
           ...own.assistants,
+          ...own.items,
         ],
       };
     case 'agent-runner':
