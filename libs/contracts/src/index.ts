@@ -37,6 +37,7 @@ export {
   Content,
   HumanMessage,
   InvalidToolCall,
+  EDITED,
   FROM_CLIENT,
   isFromClient,
   isShownToUsers,
@@ -194,6 +195,7 @@ export {
   type NewAgent,
   profileRoutes,
 } from './http/resources/agents.js';
+export type { MessageEdit, StateMessage } from './http/threads/state-messages.js';
 export { type ItemReply, itemRoutes } from './http/resources/items.js';
 export { assistantRoutes } from './http/resources/assistants.js';
 export {

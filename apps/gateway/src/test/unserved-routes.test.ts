@@ -33,16 +33,6 @@ describe('of the LangGraph API', () => {
     expect([answer.statusCode, detailOf(answer)]).toEqual([404, expect.stringContaining('does not know this path')]);
   });
 
-  test.each([
-    ['an answer', { type: 'ai', content: 'x' }],
-    ["a tool's result", { type: 'tool', content: 'x', tool_call_id: 'c1' }],
-    ['a removal', { type: 'remove', id: 'm1', content: '' }],
-  ])('updateState with %s among its messages is a 422 that names it', async (_, message) => {
-    const answer = await send('POST', '/threads/t1/state', { values: { messages: [message] } });
-
-    expect([answer.statusCode, detailOf(answer)]).toEqual([422, expect.stringMatching(/^values\.messages\.0/)]);
-  });
-
   test('getHistory from a checkpoint is a 422 that names the field', async () => {
     const checkpoint = { checkpoint_id: RUN, checkpoint_ns: '' };
     const answer = await send('POST', '/threads/t1/history', { checkpoint });

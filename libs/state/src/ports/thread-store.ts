@@ -9,6 +9,7 @@ import type {
   RunStatus,
   StateUpdate,
   ThreadRecord,
+  ThreadState,
   ThreadStatus,
 } from '@caribou/contracts';
 import type { CallUsage, ThreadKey } from '@caribou/core';
@@ -156,10 +157,14 @@ export interface ThreadStore {
   runsOfMessages(thread: ThreadKey, messageIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Newest first. */
   history(thread: ThreadKey, query: HistoryQuery): Promise<readonly CheckpointView[]>;
-  /** Writes a checkpoint with source `update` onto the head, or forks from `checkpointId` when that is older. */
+  /**
+   * Writes a checkpoint with source `update` onto the head, or forks from `checkpointId` when that is older. Messages that the
+   * update removes leave the timeline too. An update that depends on the state is a function of it and the store's time
+   * (ISO 8601); it may be called again after a lost race.
+   */
   updateState(
     thread: ThreadKey,
-    update: StateUpdate,
+    update: StateUpdate | ((state: ThreadState, now: string) => StateUpdate),
     options?: { readonly checkpointId?: string; readonly asNode?: string },
   ): Promise<CheckpointView>;
 

@@ -3,6 +3,7 @@ import { CHANNEL_NAMES, type CLIENT_CHANNELS, Todo } from '../../records/thread-
 import { oneLine } from '../../common/one-line.js';
 import { ClientMessages } from './client-messages.js';
 import { InputMessages } from './input-messages.js';
+import { StateMessages } from './state-messages.js';
 
 const MAX_TITLE_CHARS = 1_000;
 const MAX_ENTRIES = 1_000;
@@ -62,4 +63,7 @@ export const RunInput = anyObject
 export type RunInput = z.output<typeof RunInput>;
 
 /** Values of a state update; fields that would not be stored are refused. */
-export const StateValues = anyObject.superRefine(refuseOwned).superRefine(refuseUnknown).pipe(z.object(channels));
+export const StateValues = anyObject
+  .superRefine(refuseOwned)
+  .superRefine(refuseUnknown)
+  .pipe(z.object({ ...channels, messages: StateMessages.optional() }));

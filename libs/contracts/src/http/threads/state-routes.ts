@@ -9,6 +9,9 @@ import { ThreadPath } from './thread-path.js';
 
 const MAX_HISTORY = 1_000;
 
+/** Nodes that an update can be written as; it decides where the next run continues. */
+const UPDATE_NODES = ['__start__', 'model_request', 'tools', '__end__'] as const;
+
 const StateQuery = z.object({
   subgraphs: QueryFlag.optional(),
   select: queryList(z.string()).pipe(StateSelect).optional().describe('Fields to return; default all'),
@@ -57,18 +60,19 @@ const updateState = route({
   group: 'State',
   method: 'POST',
   path: '/threads/:thread_id/state',
-  summary: 'Write a checkpoint: title, todos, artifacts and messages of type human or system.',
+  summary:
+    'Write a checkpoint: title, todos, artifacts; messages of type human or system, new content of others under their ids, and removals.',
   params: ThreadPath,
   body: z
     .object({
       values: StateValues,
-      as_node: z.string().max(200).nullish(),
+      as_node: z.enum(UPDATE_NODES, { error: `must be one of ${UPDATE_NODES.join(', ')}` }).nullish(),
       checkpoint_id: CheckpointId.nullish(),
       checkpoint: CheckpointRef.nullish(),
     })
     .catchall(Unsupported),
   reply: StateUpdateReply,
-  refusals: [404, 409],
+  refusals: [403, 404, 409],
 });
 
 /** Older than this checkpoint; an id, or LangGraph's config object. */
