@@ -15,6 +15,7 @@ import { BranchesService } from './threads/branches/branches.service.js';
 import { UsageController } from './usage/usage.controller.js';
 import { UsageService } from './usage/usage.service.js';
 import { UsersController } from './erasure/users.controller.js';
+import { FeedbackController } from './threads/feedback/feedback.controller.js';
 import { FeaturesController } from './system/features.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
 import { MemoryEdits } from './memory/memory-edits.js';
@@ -68,6 +69,7 @@ export class AppModule {
         RegenerationController,
         RunsController,
         StatelessRunsController,
+        FeedbackController,
         TasksController,
         UploadsController,
         ArtifactsController,

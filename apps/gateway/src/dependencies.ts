@@ -17,6 +17,7 @@ import {
   redisErasures,
   redisItems,
   redisEventLog,
+  redisFeedback,
   redisLocks,
   redisModelGate,
   ledgerSettings,
@@ -148,6 +149,7 @@ function listDependencies(config: Config, connections: Connections) {
     memories,
     agents: redisAgents(redis),
     assistants: redisAssistants(redis),
+    feedback: redisFeedback(redis),
     items: redisItems(redis, {
       maxItems: config.quotas.maxStoreItemsPerUser,
       maxBytes: config.quotas.maxStoreBytesPerUser,

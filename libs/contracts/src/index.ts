@@ -196,6 +196,7 @@ export {
   profileRoutes,
 } from './http/resources/agents.js';
 export type { MessageEdit, StateMessage } from './http/threads/state-messages.js';
+export { type FeedbackReply, feedbackRoutes } from './http/threads/feedback.js';
 export { type ItemReply, itemRoutes } from './http/resources/items.js';
 export { assistantRoutes } from './http/resources/assistants.js';
 export {

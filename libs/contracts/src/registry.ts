@@ -2,6 +2,7 @@ import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
 import { branchRoutes } from './http/threads/branches.js';
 import { featureRoutes } from './http/resources/features.js';
+import { feedbackRoutes } from './http/threads/feedback.js';
 import { fileRoutes } from './http/threads/files.js';
 import { itemRoutes } from './http/resources/items.js';
 import { memoryRoutes } from './http/resources/memory.js';
@@ -28,6 +29,7 @@ export const httpRoutes: readonly RouteContract[] = [
   replayRoutes,
   runRoutes,
   statelessRoutes,
+  feedbackRoutes,
   taskRoutes,
   fileRoutes,
   assistantRoutes,

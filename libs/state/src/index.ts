@@ -3,6 +3,7 @@ export { redisAttempts } from './users/attempts.js';
 export { redisRequestBuckets } from './users/request-buckets.js';
 export { redisAgents } from './users/agents.js';
 export { redisAssistants } from './assistants/assistants.js';
+export { redisFeedback } from './feedback/feedback.js';
 export { redisItems } from './items/items.js';
 export { type AuditLine, type AuditLog, redisAuditLog } from './executions/audit-log.js';
 export { checkRedis, requireDurableRedis } from './redis/check-redis.js';
@@ -82,6 +83,7 @@ export {
   type AssistantVersion,
   type StoredAssistant,
 } from './ports/assistant-store.js';
+export { type Feedback, type FeedbackStore, MAX_FEEDBACK } from './ports/feedback-store.js';
 export type { ItemKey, ItemStore, NewItem, StoredItem } from './ports/item-store.js';
 export type { AttemptLimit, AttemptStore } from './ports/attempt-store.js';
 export type { TurnQueue } from './ports/turn-queue.js';

@@ -34,6 +34,8 @@ export interface StoreKeys {
   agents(userId: string): AgentKeys;
   assistants(userId: string): AssistantKeys;
   items(userId: string): ItemKeys;
+  /** Hash: the feedback on the runs of a thread. */
+  feedback(thread: ThreadKey): string;
   /** String: the user's profile for all agents. */
   profile(userId: string): string;
   model(endpoint: ModelEndpoint): ModelKeys;
@@ -139,8 +141,12 @@ function accountKeys(prefix: string, userId: string): AccountKeys {
   return { record, sessions: `${record}:sessions` };
 }
 
-/** The keys of what clients of a user store beside threads. */
-const clientKeys = (user: (userId: string) => string): Pick<StoreKeys, 'assistants' | 'items'> => ({
+/** The keys of what clients of a user store beside runs. */
+const clientKeys = (
+  prefix: string,
+  user: (userId: string) => string,
+): Pick<StoreKeys, 'assistants' | 'items' | 'feedback'> => ({
+  feedback: ({ userId, threadId }) => `${prefix}thread:${strict(userId)}:${strict(threadId)}:feedback`,
   assistants: (userId) => ({ heads: `${user(userId)}:assistants`, versions: `${user(userId)}:assistant-versions` }),
   items: (userId) => itemKeys(`${user(userId)}:items`),
 });
@@ -216,7 +222,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
     skills: (userId) => `${user(userId)}:skills`,
     agents: (userId) => ({ agents: `${user(userId)}:agents`, souls: `${user(userId)}:souls` }),
-    ...clientKeys(user),
+    ...clientKeys(prefix, user),
     profile: (userId) => `${user(userId)}:profile`,
     model: ({ provider, model }) => modelKeys(`${prefix}model:${hashOf(provider, model)}`),
     threads: (userId) => `${user(userId)}:threads`,

@@ -118,7 +118,10 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
       const { jobs, due, userDue, running } = redis.keys.memoryJob(thread);
       const reply = await callThread(redis, thread, scripts.remove, {
         params: { ended, idempotency: withIdempotency ? redis.keys.idempotency(thread.userId, '') : undefined },
-        moreKeys: [redis.keys.executionPrefix(thread), redis.keys.conversions(thread), jobs, due, userDue, running],
+        moreKeys: [
+          ...[redis.keys.executionPrefix(thread), redis.keys.conversions(thread), jobs, due, userDue, running],
+          redis.keys.feedback(thread),
+        ],
       });
       assertAllowed(reply, thread.threadId);
     },
