@@ -15,6 +15,10 @@ import { BranchesService } from './threads/branches/branches.service.js';
 import { UsageController } from './usage/usage.controller.js';
 import { UsageService } from './usage/usage.service.js';
 import { UsersController } from './erasure/users.controller.js';
+import { InputPolishController } from './input-polish/input-polish.controller.js';
+import { SingleCalls } from './models/single-calls.js';
+import { CompactionController } from './threads/compaction/compaction.controller.js';
+import { CompactionService } from './threads/compaction/compaction.service.js';
 import { FeedbackController } from './threads/feedback/feedback.controller.js';
 import { FeaturesController } from './system/features.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
@@ -70,6 +74,7 @@ export class AppModule {
         RunsController,
         StatelessRunsController,
         FeedbackController,
+        CompactionController,
         TasksController,
         UploadsController,
         ArtifactsController,
@@ -85,6 +90,7 @@ export class AppModule {
         UsageController,
         ModelsController,
         SuggestionsController,
+        InputPolishController,
         FeaturesController,
         InfoController,
         SystemController,
@@ -103,6 +109,8 @@ export class AppModule {
         TurnDurations,
         AgentsService,
         ItemsService,
+        SingleCalls,
+        CompactionService,
         AssistantCatalog,
         AssistantsService,
         RunAssistants,

@@ -2,8 +2,10 @@ import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
 import { branchRoutes } from './http/threads/branches.js';
 import { featureRoutes } from './http/resources/features.js';
+import { compactionRoutes } from './http/threads/compaction.js';
 import { feedbackRoutes } from './http/threads/feedback.js';
 import { fileRoutes } from './http/threads/files.js';
+import { inputPolishRoutes } from './http/resources/input-polish.js';
 import { itemRoutes } from './http/resources/items.js';
 import { memoryRoutes } from './http/resources/memory.js';
 import { mcpRoutes } from './http/resources/mcp.js';
@@ -29,6 +31,7 @@ export const httpRoutes: readonly RouteContract[] = [
   replayRoutes,
   runRoutes,
   statelessRoutes,
+  compactionRoutes,
   feedbackRoutes,
   taskRoutes,
   fileRoutes,
@@ -44,6 +47,7 @@ export const httpRoutes: readonly RouteContract[] = [
   usageRoutes,
   modelRoutes,
   suggestionRoutes,
+  inputPolishRoutes,
   featureRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));

@@ -32,6 +32,7 @@ import { McpFile } from '../schema/mcp-schema.js';
 import { type Environment, resolveReferences } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 import { readNatsSecurity, readRedisSecurity } from './server-security.js';
+import { InputPolishFile } from '../schema/input-polish-schema.js';
 import { SuggestionsFile } from '../schema/suggestions-schema.js';
 import { subagentFaults, withoutModels } from '../schema/subagents-schema.js';
 import { warnAboutExtensions } from '../deerflow/warn-about-extensions.js';
@@ -123,6 +124,9 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     title: camelKeys(checkModelName(section(TitleFile, 'title', from), 'title', { read, findings })),
     suggestions: camelKeys(
       checkModelName(section(SuggestionsFile, 'suggestions', from), 'suggestions', { read, findings }),
+    ),
+    inputPolish: camelKeys(
+      checkModelName(section(InputPolishFile, 'input_polish', from), 'input_polish', { read, findings }),
     ),
     tools,
     chain: chainOf(from, read, folder),

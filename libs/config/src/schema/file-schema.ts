@@ -7,6 +7,7 @@ import { HOST_RULE } from './host-rule.js';
 import { McpFile } from './mcp-schema.js';
 import { QuotasFile } from './quotas-schema.js';
 import { NatsFile, StoreFile } from './server-schema.js';
+import { InputPolishFile } from './input-polish-schema.js';
 import { integer, ms } from './setting-kinds.js';
 import { SuggestionsFile } from './suggestions-schema.js';
 import { UsageFile } from './usage-schema.js';
@@ -213,6 +214,7 @@ export const TitleFile = z
 export const sections = {
   title: TitleFile,
   suggestions: SuggestionsFile,
+  input_polish: InputPolishFile,
   ...chainSections,
   web: WebFile,
   sandbox: SandboxFile,

@@ -11,6 +11,7 @@ import type { QuotasFile } from '../schema/quotas-schema.js';
 import type { UsageFile } from '../schema/usage-schema.js';
 import type { McpFile } from '../schema/mcp-schema.js';
 import type { Secret } from '../common/secret.js';
+import type { InputPolishFile } from '../schema/input-polish-schema.js';
 import type { SuggestionsFile } from '../schema/suggestions-schema.js';
 import type { SandboxConfig } from './sandbox-config.js';
 import type { WebConfig } from './web-config.js';
@@ -20,6 +21,7 @@ export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
 export type QuotasConfig = CamelKeys<z.output<typeof QuotasFile>>;
 export type UsageConfig = CamelKeys<z.output<typeof UsageFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
+export type InputPolishConfig = CamelKeys<z.output<typeof InputPolishFile>>;
 export type SuggestionsConfig = CamelKeys<z.output<typeof SuggestionsFile>>;
 /** Sizes in bytes. */
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
@@ -191,6 +193,7 @@ export interface Config {
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;
   readonly suggestions: SuggestionsConfig;
+  readonly inputPolish: InputPolishConfig;
   readonly tools: ToolsConfig;
   /** Sections of the middlewares, by their key in the file. */
   readonly chain: ChainConfig;

@@ -38,6 +38,7 @@ function removedIds({ from, state }: CheckpointDraft): string[] {
 interface UpdateOptions {
   readonly checkpointId?: string;
   readonly asNode?: string;
+  readonly keepsTimeline?: boolean;
 }
 
 export function stateUpdates(redis: RedisConnection, settings: StoreSettings): Pick<ThreadStore, 'updateState'> {
@@ -78,7 +79,7 @@ export function stateUpdates(redis: RedisConnection, settings: StoreSettings): P
             from: made.from.checkpointId ?? '',
             max_state_bytes: settings.maxStateBytes,
             added_bytes: call.bytes,
-            removed: removedIds(made),
+            removed: options.keepsTimeline === true ? [] : removedIds(made),
           },
           texts: call.texts,
         });

@@ -165,7 +165,8 @@ export interface ThreadStore {
   updateState(
     thread: ThreadKey,
     update: StateUpdate | ((state: ThreadState, now: string) => StateUpdate),
-    options?: { readonly checkpointId?: string; readonly asNode?: string },
+    /** `keepsTimeline`: removed messages stay in the timeline, as those that a summary replaces. */
+    options?: { readonly checkpointId?: string; readonly asNode?: string; readonly keepsTimeline?: boolean },
   ): Promise<CheckpointView>;
 
   admit(request: AdmitRequest): Promise<AdmitResult>;
