@@ -213,13 +213,8 @@ export {
   type ThreadReply,
   type TokenUsageReply,
 } from './http/threads/replies.js';
-export {
-  fileRoutes,
-  MAX_EDITED_BYTES,
-  type UploadedFile,
-  type UploadListReply,
-  type UploadReply,
-} from './http/threads/files.js';
+export { fileRoutes, MAX_EDITED_BYTES } from './http/threads/files.js';
+export type { UploadedFile, UploadListReply, UploadReply } from './http/threads/files.js';
 export {
   type FactChanges,
   type MemoryConfigReply,
@@ -247,14 +242,8 @@ export { omitUndefined } from './common/omit-undefined.js';
 export { oneLine } from './common/one-line.js';
 export { CONTROL_TOOLS, SANDBOX_TOOLS, WEB_TOOLS } from './common/tool-names.js';
 export { FREE_JSON_LIMITS, countKeys, type RouteContract, type RouteInput } from './http/route.js';
-export {
-  clampRecursionLimit,
-  ConfigurableThread,
-  RunContextInput,
-  RunConfig,
-  RunCreate,
-  startCheckpointOf,
-} from './http/threads/run-create.js';
+export { clampRecursionLimit, ConfigurableThread, RunContextInput } from './http/threads/run-create.js';
+export { RunCreate, startCheckpointOf } from './http/threads/run-create.js';
 export type { InputMessage, ReturnedAi, ReturnedTool } from './http/threads/input-messages.js';
 export { type EditReplayReply, type ReplayReply, replayRoutes } from './http/threads/replays.js';
 export { runRoutes, statelessRoutes } from './http/threads/runs.js';

@@ -4,7 +4,6 @@ export type { ChainOptions } from './chain/chain-types.js';
 export { type HookName, type HookPass, runHooks } from './chain/hooks.js';
 export {
   type Compaction,
-  type CompactionRequest,
   compactionUpdate,
   conversationTokens,
   planCompaction,

@@ -80,11 +80,10 @@ export {
   type AssistantContent,
   type AssistantOutcome,
   type AssistantStore,
-  type AssistantVersion,
   type StoredAssistant,
 } from './ports/assistant-store.js';
 export { type Feedback, type FeedbackStore, MAX_FEEDBACK } from './ports/feedback-store.js';
-export type { ItemKey, ItemStore, NewItem, StoredItem } from './ports/item-store.js';
+export type { ItemKey, ItemStore, StoredItem } from './ports/item-store.js';
 export type { AttemptLimit, AttemptStore } from './ports/attempt-store.js';
 export type { TurnQueue } from './ports/turn-queue.js';
 export type { BucketName, RequestBuckets } from './ports/request-buckets.js';
