@@ -41,6 +41,7 @@ import { SkillInstaller } from './skills/skill-installer.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
 import { ItemsController } from './store/items.controller.js';
+import { ItemVectors } from './store/item-vectors.js';
 import { ItemsService } from './store/items.service.js';
 import { LongAnswers } from './runs/streams/long-answers.js';
 import { ThreadStreams } from './runs/streams/thread-streams.js';
@@ -109,6 +110,7 @@ export class AppModule {
         TurnDurations,
         AgentsService,
         ItemsService,
+        ItemVectors,
         SingleCalls,
         CompactionService,
         AssistantCatalog,

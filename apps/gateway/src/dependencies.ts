@@ -36,7 +36,7 @@ import {
 } from '@caribou/state';
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import { gateCatalog } from '@caribou/middleware';
-import { createModelCatalog } from '@caribou/models';
+import { createEmbedder, createModelCatalog } from '@caribou/models';
 import { loadModels } from '@caribou/extensions';
 import type { StopStep } from '@caribou/service';
 import { createMetrics, createTracing, type Metrics, type Tracing } from '@caribou/observability';
@@ -150,6 +150,8 @@ function listDependencies(config: Config, connections: Connections) {
     agents: redisAgents(redis),
     assistants: redisAssistants(redis),
     feedback: redisFeedback(redis),
+    /** The model of searches in the store; null: they go by words. */
+    embedder: config.store.embeddings === undefined ? null : createEmbedder(config.store.embeddings),
     items: redisItems(redis, {
       maxItems: config.quotas.maxStoreItemsPerUser,
       maxBytes: config.quotas.maxStoreBytesPerUser,

@@ -61,6 +61,7 @@ export type {
 export { type CommandIdentity, closedDirectoryOf, commandIdentity } from './util/command-identity.js';
 export { errnoOf } from './util/errno.js';
 export type { ThreadKey } from './util/thread-key.js';
+export type { Embedder } from './ports/embedder.js';
 export type { CallOf, CallOutcome, CallPermit, AcquireResult, ModelEndpoint, ModelGate } from './ports/model-gate.js';
 export type { ModelModule, ModuleDelta } from './ports/model-module.js';
 export type { AnswerExtras, ModelCall, ModelCatalog, ModelDelta, ModelPort } from './ports/model-port.js';

@@ -1,12 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import { type ItemReply, type itemRoutes, QuotaError, type QuotaUse, type RouteInput } from '@caribou/contracts';
+import {
+  type ItemReply,
+  type itemRoutes,
+  omitUndefined,
+  QuotaError,
+  type QuotaUse,
+  type RouteInput,
+} from '@caribou/contracts';
 import type { ItemKey, ItemStore, StoredItem } from '@caribou/state';
 import { Dependency } from '../dependency.js';
 import { jsonChars } from '../http/sliced-json.js';
 import { valueFilter } from './item-filter.js';
 import { isBelow, listNamespaces } from './item-namespaces.js';
 import { textsOf } from './item-text.js';
-import { rankByWords } from './lexical-ranking.js';
+import { ItemVectors } from './item-vectors.js';
+import { type Ranked, rankByWords } from './lexical-ranking.js';
 
 type Body<Name extends 'put' | 'search' | 'namespaces'> = RouteInput<(typeof itemRoutes)[Name]>['body'];
 
@@ -29,13 +37,21 @@ interface Match {
 /** The items that a user's clients store beside threads. */
 @Injectable()
 export class ItemsService {
-  constructor(@Dependency('items') private readonly store: ItemStore) {}
+  constructor(
+    @Dependency('items') private readonly store: ItemStore,
+    private readonly vectors: ItemVectors,
+  ) {}
 
-  /** @throws {QuotaError} over the user's items or bytes */
+  /**
+   * @throws {QuotaError} over the user's items or bytes
+   * @throws {ModelError} when the embedding model fails; nothing is written then
+   */
   async put(userId: string, { namespace, key, value, index, ttl }: Body<'put'>): Promise<void> {
     const paths = index === false ? [] : (index ?? null);
     const expiring = typeof ttl === 'number' ? { ttlMinutes: Math.max(1, Math.round(ttl)) } : {};
-    const written = await this.store.put(userId, { namespace, key, value, index: paths, ...expiring });
+    const vector = await this.vectors.encode(userId, textsOf({ value, index: paths }));
+    const item = { namespace, key, value, index: paths, ...expiring, ...omitUndefined({ vector }) };
+    const written = await this.store.put(userId, item);
     if (written.outcome === 'full') throw overQuota(written.use);
   }
 
@@ -100,14 +116,27 @@ export class ItemsService {
     { query, test }: { readonly query: string; readonly test: (value: StoredItem['value']) => boolean },
   ): Promise<Matches> {
     const { found, readBytes } = await this.scan(userId, keys, { wanted: keys.length, test });
-    const ranked = rankByWords(
-      found.map(({ item }) => item),
-      query,
-      textsOf,
-    );
-    return { found: ranked.map(({ document, score }) => ({ item: document, score })), readBytes };
+    const items = found.map(({ item }) => item);
+    if (!this.vectors.isConfigured) return { found: rankByWords(items, query, textsOf).map(toMatch), readBytes };
+    const vectors = await this.store.vectors(userId, items);
+    const ranked = await this.rankByMeaning(userId, query, { items, vectors });
+    return {
+      found: ranked.map(toMatch),
+      readBytes: vectors.reduce((sum, text) => sum + (text?.length ?? 0), readBytes),
+    };
+  }
+
+  private rankByMeaning(
+    userId: string,
+    query: string,
+    { items, vectors }: { readonly items: readonly StoredItem[]; readonly vectors: readonly (string | null)[] },
+  ): Promise<Ranked<StoredItem>[]> {
+    const documents = items.map((document, at) => ({ document, vector: vectors[at] ?? null }));
+    return this.vectors.rank(userId, query, documents);
   }
 }
+
+const toMatch = ({ document, score }: Ranked<StoredItem>): Match => ({ item: document, score });
 
 interface Matches {
   readonly found: readonly Match[];

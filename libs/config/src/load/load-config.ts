@@ -109,7 +109,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     ...(settings.otlpEndpoint === undefined ? {} : { otlpEndpoint: new Secret(settings.otlpEndpoint) }),
     clocks: camelKeys(checkClocks(section(ClocksFile, 'clocks', from), findings)),
     runner: camelKeys(section(RunnerFile, 'runner', from)),
-    store: section(StoreFile, 'store', from),
+    store: storeOf(section(StoreFile, 'store', from)),
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
     usage,
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
@@ -134,6 +134,13 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     notices: findings.notices,
     problems: modelProblems(models),
   };
+}
+
+function storeOf({ compact, embeddings }: z.output<typeof StoreFile>): Config['store'] {
+  const { api_key: key, base_url: baseUrl, timeout_ms: timeoutMs, model, dimensions } = embeddings;
+  if (model === undefined) return { compact };
+  const apiKey = key === undefined ? undefined : new Secret(key);
+  return { compact, embeddings: { model, baseUrl, timeoutMs, ...omitUndefined({ apiKey, dimensions }) } };
 }
 
 const sectionsOf = (fields: Readonly<Record<string, unknown>>, only: readonly string[]) =>

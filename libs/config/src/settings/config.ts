@@ -21,6 +21,15 @@ export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
 export type QuotasConfig = CamelKeys<z.output<typeof QuotasFile>>;
 export type UsageConfig = CamelKeys<z.output<typeof UsageFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
+/** An OpenAI-compatible endpoint for vectors of texts. */
+export interface EmbeddingsConfig {
+  readonly model: string;
+  readonly baseUrl: string;
+  readonly apiKey?: Secret;
+  readonly dimensions?: number;
+  readonly timeoutMs: number;
+}
+
 export type InputPolishConfig = CamelKeys<z.output<typeof InputPolishFile>>;
 export type SuggestionsConfig = CamelKeys<z.output<typeof SuggestionsFile>>;
 /** Sizes in bytes. */
@@ -178,7 +187,7 @@ export interface Config {
   readonly clocks: ClocksConfig;
   readonly runner: RunnerConfig;
   /** Whether threads are written in forms that services of earlier versions cannot read. */
-  readonly store: { readonly compact: boolean };
+  readonly store: { readonly compact: boolean; readonly embeddings?: EmbeddingsConfig };
   readonly quotas: QuotasConfig;
   readonly usage: UsageConfig;
   readonly sandbox: SandboxConfig;

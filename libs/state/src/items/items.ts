@@ -40,9 +40,19 @@ export function redisItems(redis: RedisConnection, limits: ItemLimits): ItemStor
   }
 
   return {
-    put: async (userId, { value, index, ttlMinutes = 0, ...key }) => {
-      const args = [memberOf(key), JSON.stringify({ value, index }), ttlMinutes, limits.maxItems, limits.maxBytes];
+    put: async (userId, { value, index, ttlMinutes = 0, vector = '', ...key }) => {
+      const text = JSON.stringify({ value, index });
+      const args = [memberOf(key), text, ttlMinutes, limits.maxItems, limits.maxBytes, vector];
       return outcomeOf(await call(userId, scripts.put, args), limits);
+    },
+    vectors: async (userId, items) => {
+      const { vectors } = redis.keys.items(userId);
+      const found: (string | null)[] = [];
+      for (let from = 0; from < items.length; from += PAGE) {
+        const members = items.slice(from, from + PAGE).map(memberOf);
+        found.push(...(await redis.use((client) => client.hmget(vectors, ...members))));
+      }
+      return found;
     },
     remove: async (userId, key) => (await call(userId, scripts.remove, [memberOf(key)]))[1] === 1,
     read: async (userId, items) => {

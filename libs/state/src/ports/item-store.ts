@@ -18,6 +18,8 @@ export interface StoredItem extends ItemKey {
 export type NewItem = Pick<StoredItem, 'namespace' | 'key' | 'value' | 'index'> & {
   /** Minutes after the last write or refreshing read at which it is removed; absent: never. */
   readonly ttlMinutes?: number;
+  /** By which a search finds it, as text; absent: it has none. */
+  readonly vector?: string;
 };
 
 export type PutOutcome = { readonly outcome: 'written' } | { readonly outcome: 'full'; readonly use: QuotaUse };
@@ -30,6 +32,8 @@ export type PutOutcome = { readonly outcome: 'written' } | { readonly outcome: '
 export interface ItemStore {
   /** Writes or replaces an item; the time of its creation stays. */
   put(userId: string, item: NewItem): Promise<PutOutcome>;
+  /** The vectors of these items, in their order; null for items without one. */
+  vectors(userId: string, items: readonly ItemKey[]): Promise<readonly (string | null)[]>;
   /** Whether it existed. */
   remove(userId: string, item: ItemKey): Promise<boolean>;
   /** The items with these keys, without those that do not exist. */

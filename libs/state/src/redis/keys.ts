@@ -156,6 +156,7 @@ const itemKeys = (items: string): ItemKeys => ({
   written: `${items}:written`,
   expiries: `${items}:expiries`,
   bytes: `${items}:bytes`,
+  vectors: `${items}:vectors`,
 });
 
 const turnKeys = (prefix: string): TurnKeys => ({

@@ -122,6 +122,7 @@ export interface ItemKeys {
   readonly written: string;
   readonly expiries: string;
   readonly bytes: string;
+  readonly vectors: string;
 }
 
 /** The keys of a user's assistants, as `assistants/assistant.lua` describes them. */
