@@ -135,15 +135,29 @@ export const runFields: readonly Entry[] = [
     await expect(waitWith(proof, { ifNotExists: 'reject' }, threadId)).rejects.toMatchObject({ status: 404 });
     expect(contentsOf(await waitWith(proof, { ifNotExists: 'create' }, threadId))).toContain('Hello.');
   }),
-  refusedField(
+  works(
     'command',
-    'agents ask by `ask_clarification` and end the run; send the answer as a message',
-    'command: is not supported',
-    { command: { resume: 1 } },
+    '`resume`, `goto`, `update`: [interrupts](interrupts.md). A resume of a thread that waits for nothing is a 409',
+    async (proof) => {
+      const threadId = await newThread(proof);
+      const command = { update: saying().input, goto: 'model_request' };
+      expect(contentsOf(await waitWith(proof, { input: null, command }, threadId))).toEqual(['#say Hello.', 'Hello.']);
+      const resume = waitWith(proof, { input: null, command: { resume: 1 } }, threadId);
+      await expect(resume).rejects.toMatchObject({ status: 409 });
+    },
   ),
-  refusedField('strictResume', 'no run is resumed by a command', 'strict_resume: is not supported', {
-    strictResume: true,
-  }),
+  works(
+    'strictResume',
+    'always: a resume that answers no waiting interrupt is a 409, and the thread stays as it was',
+    async (proof) => {
+      const threadId = await answeredThread(proof);
+      for (const strictResume of [true, false]) {
+        const resume = waitWith(proof, { input: null, command: { resume: 1 }, strictResume }, threadId);
+        await expect(resume).rejects.toMatchObject({ status: 409 });
+      }
+      expect(await proof.client.runs.list(threadId)).toHaveLength(1);
+    },
+  ),
   works('onRunCreated', 'of the client, by `Content-Location`', async (proof) => {
     const created: { run_id: string; thread_id?: string }[] = [];
     const threadId = await newThread(proof);

@@ -137,10 +137,13 @@ export class ThreadsService {
   private async updateOf(key: ThreadKey, { messages, ...channels }: Body<'updateState'>['values']) {
     if (messages === undefined) return channels;
     if (messages.some(isEdit)) await this.requireEdits(key);
-    return ({ messages: stored }: ThreadState, at: string): StateUpdate => ({
-      ...channels,
-      messages: resolveEdits(stored, messages, { by: key.userId, at }),
-    });
+    return ({ messages: stored, interrupts }: ThreadState, at: string): StateUpdate => {
+      if ((interrupts?.open.length ?? 0) > 0 && messages.some(({ type }) => type === 'remove'))
+        throw new ConflictError(
+          'values.messages: the thread waits for an answer: continue it before you remove messages',
+        );
+      return { ...channels, messages: resolveEdits(stored, messages, { by: key.userId, at }) };
+    };
   }
 
   private async requireEdits(key: ThreadKey): Promise<void> {

@@ -62,8 +62,10 @@ export const RunInput = anyObject
   .pipe(z.object({ ...channels, messages: InputMessages.optional(), returned: anyObject }));
 export type RunInput = z.output<typeof RunInput>;
 
-/** Values of a state update; fields that would not be stored are refused. */
-export const StateValues = anyObject
-  .superRefine(refuseOwned)
-  .superRefine(refuseUnknown)
-  .pipe(z.object({ ...channels, messages: StateMessages.optional() }));
+const clientValues = anyObject.superRefine(refuseOwned).superRefine(refuseUnknown);
+
+/** Values of a command's update: messages are the client's own. */
+export const CommandValues = clientValues.pipe(z.object(channels));
+
+/** Values of a state update; fields that would not be stored are refused. Messages may be edits of others, and removals. */
+export const StateValues = clientValues.pipe(z.object({ ...channels, messages: StateMessages.optional() }));

@@ -4,7 +4,7 @@ import { END_NODE, MultitaskStrategy, RunContextValues, StreamMode } from '../..
 import { NextNode } from '../../records/thread-state.js';
 import { MaxTokens, Temperature } from '../../settings/call-settings.js';
 import { ClientMetadata, FreeJson, OpenContext, Unsupported } from '../route.js';
-import { RunInput, StateValues } from './client-state.js';
+import { CommandValues, RunInput } from './client-state.js';
 import { Breakpoints, Configurable, refusedRunFields, RootNamespace } from './run-fields.js';
 
 const MAX_ASSISTANT_CHARS = 200;
@@ -71,7 +71,7 @@ const Command = z
     goto: z
       .preprocess(onlyOne, GotoTarget.nullish())
       .describe('The node to continue at; open interrupts are withdrawn'),
-    update: z.preprocess(asObject, StateValues.nullish()).describe('Applied before the run continues'),
+    update: z.preprocess(asObject, CommandValues.nullish()).describe('Applied before the run continues'),
   })
   .catchall(Unsupported)
   .transform((command) =>
@@ -116,6 +116,10 @@ const runFields = z.object({
     .nullish()
     .describe('Every step is stored before the next begins, which is more than each of these asks for'),
   checkpoint_during: z.boolean().nullish().describe('As durability'),
+  strict_resume: z
+    .boolean()
+    .nullish()
+    .describe('Always: a resume that answers an interrupt that does not wait is a 409, and the thread stays as it was'),
   ...refusedRunFields,
   ...ofPreparation,
 });

@@ -13,7 +13,6 @@ describe('fields of a run', () => {
   test.each<[string, object, string]>([
     ['feedback_keys', { feedback_keys: ['score'] }, 'feedback'],
     ['langsmith_tracer', { langsmith_tracer: { project_name: 'p' } }, 'OTEL_EXPORTER_OTLP_ENDPOINT'],
-    ['strict_resume', { strict_resume: true }, 'command'],
   ])(
     '%s is refused by its name with an alternative, and an empty one asks for nothing',
     (field, asked, alternative) => {

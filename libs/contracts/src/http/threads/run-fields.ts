@@ -44,5 +44,4 @@ export const refusedRunFields = {
   langsmith_tracer: unsupported(
     'traces are sent to the collector of OTEL_EXPORTER_OTLP_ENDPOINT, with the traceparent of the request',
   ),
-  strict_resume: unsupported('no run is resumed by a command'),
 };
