@@ -2,15 +2,22 @@ import { inRepository, repository } from './repository.mjs';
 import { runCommand } from './processes/run-command.mjs';
 import { say } from './processes/terminal.mjs';
 
-/** Writes the files that code makes: config.example.yaml from the schema, docs/api.md from the routes. */
+/**
+ * Writes the files that code makes: config.example.yaml from the schema, docs/api.md from the routes, the tables of
+ * docs/clients.md from the catalogue of the SDK's calls.
+ */
 
-const tests = ['libs/config/src/load/example-file.test.ts', 'apps/gateway/src/system/api-page.test.ts'];
+const tests = [
+  'libs/config/src/load/example-file.test.ts',
+  'apps/gateway/src/system/api-page.test.ts',
+  'e2e/sdk/catalog-page.test.ts',
+];
 const jest = inRepository('node_modules', 'jest', 'bin', 'jest.js');
 
-const { code, output } = await runCommand(process.execPath, [jest, ...tests, '--selectProjects', 'unit'], {
+const { code, output } = await runCommand(process.execPath, [jest, ...tests, '--selectProjects', 'unit', 'e2e'], {
   cwd: repository,
   env: { ...process.env, WRITE_GENERATED: '1' },
   timeoutMs: 120_000,
 });
-say(code === 0 ? 'config.example.yaml and docs/api.md are up to date' : output);
+say(code === 0 ? 'config.example.yaml, docs/api.md and docs/clients.md are up to date' : output);
 process.exitCode = code;

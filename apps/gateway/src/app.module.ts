@@ -5,6 +5,8 @@ import { ProfileController } from './agents/profile.controller.js';
 import { ArtifactEdits } from './files/artifacts/artifact-edits.js';
 import { ArtifactsController } from './files/artifacts/artifacts.controller.js';
 import { AssistantCatalog } from './assistants/assistant-catalog.js';
+import { AssistantsService } from './assistants/assistants.service.js';
+import { RunAssistants } from './assistants/run-assistants.js';
 import { AssistantsController } from './assistants/assistants.controller.js';
 import { SignInController } from './auth/sign-in.controller.js';
 import { SignInService } from './auth/sign-in.service.js';
@@ -13,6 +15,11 @@ import { BranchesService } from './threads/branches/branches.service.js';
 import { UsageController } from './usage/usage.controller.js';
 import { UsageService } from './usage/usage.service.js';
 import { UsersController } from './erasure/users.controller.js';
+import { InputPolishController } from './input-polish/input-polish.controller.js';
+import { SingleCalls } from './models/single-calls.js';
+import { CompactionController } from './threads/compaction/compaction.controller.js';
+import { CompactionService } from './threads/compaction/compaction.service.js';
+import { FeedbackController } from './threads/feedback/feedback.controller.js';
 import { FeaturesController } from './system/features.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
 import { MemoryEdits } from './memory/memory-edits.js';
@@ -33,6 +40,13 @@ import { StatelessRunsController } from './runs/stateless-runs.controller.js';
 import { SkillInstaller } from './skills/skill-installer.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
+import { ItemsController } from './store/items.controller.js';
+import { ItemVectors } from './store/item-vectors.js';
+import { ItemsService } from './store/items.service.js';
+import { LongAnswers } from './runs/streams/long-answers.js';
+import { ThreadStreams } from './runs/streams/thread-streams.js';
+import { ThreadPruning } from './threads/thread-pruning.js';
+import { RunCancels } from './runs/run-cancels.js';
 import { RunStreams } from './runs/streams/run-streams.js';
 import { SuggestionsController } from './threads/suggestions/suggestions.controller.js';
 import { SuggestionsService } from './threads/suggestions/suggestions.service.js';
@@ -69,10 +83,13 @@ export class AppModule {
         CronsController,
         WebhooksController,
         ScheduledTasksController,
+        FeedbackController,
+        CompactionController,
         TasksController,
         UploadsController,
         ArtifactsController,
         AssistantsController,
+        ItemsController,
         AgentsController,
         ProfileController,
         MemoryController,
@@ -83,6 +100,7 @@ export class AppModule {
         UsageController,
         ModelsController,
         SuggestionsController,
+        InputPolishController,
         FeaturesController,
         InfoController,
         SystemController,
@@ -103,7 +121,13 @@ export class AppModule {
         RunInputs,
         TurnDurations,
         AgentsService,
+        ItemsService,
+        ItemVectors,
+        SingleCalls,
+        CompactionService,
         AssistantCatalog,
+        AssistantsService,
+        RunAssistants,
         TasksService,
         MemoryService,
         MemoryEdits,
@@ -114,7 +138,11 @@ export class AppModule {
         McpConfigService,
         SignInService,
         SuggestionsService,
+        LongAnswers,
         RunStreams,
+        ThreadStreams,
+        ThreadPruning,
+        RunCancels,
         ReadinessCheck,
       ],
     };

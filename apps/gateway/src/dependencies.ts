@@ -9,6 +9,7 @@ import {
   MemoryWatch,
   type RedisConnection,
   redisAgents,
+  redisAssistants,
   redisAccounts,
   redisAttempts,
   redisConversions,
@@ -17,7 +18,9 @@ import {
   redisOutbox,
   HeadCache,
   redisErasures,
+  redisItems,
   redisEventLog,
+  redisFeedback,
   redisLocks,
   redisModelGate,
   ledgerSettings,
@@ -37,7 +40,7 @@ import {
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
 import { createWebhookFetch } from '@caribou/egress';
 import { gateCatalog } from '@caribou/middleware';
-import { createModelCatalog } from '@caribou/models';
+import { createEmbedder, createModelCatalog } from '@caribou/models';
 import { loadModels } from '@caribou/extensions';
 import type { StopStep } from '@caribou/service';
 import { createMetrics, createTracing, type Metrics, type Tracing } from '@caribou/observability';
@@ -154,6 +157,14 @@ function listDependencies(config: Config, connections: Connections) {
     erasures,
     memories,
     agents: redisAgents(redis),
+    assistants: redisAssistants(redis),
+    feedback: redisFeedback(redis),
+    /** The model of searches in the store; null: they go by words. */
+    embedder: config.store.embeddings === undefined ? null : createEmbedder(config.store.embeddings),
+    items: redisItems(redis, {
+      maxItems: config.quotas.maxStoreItemsPerUser,
+      maxBytes: config.quotas.maxStoreBytesPerUser,
+    }),
     converter,
     models: withModelGate(models, config, { redis, logger }),
     chains: chainCatalog(config, models),

@@ -12,7 +12,11 @@ export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools,
   models: config.models.map(({ apiKey: _key, baseUrl: _url, headers: _headers, body: _body, ...shown }) => shown),
   /** Whether web clients show token counts. */
   showsTokens: chain.token_usage.enabled,
+  /** Whether users may edit and remove messages that they did not write. */
+  editsAnswers: chain.client_messages.edit_answers,
+  summarization: chain.summarization,
   suggestions: config.suggestions,
+  inputPolish: config.inputPolish,
   problems: config.problems,
   usageDays: config.usage.retentionDays,
   /** What a run may say about its time and its end. */

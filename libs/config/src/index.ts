@@ -11,6 +11,7 @@ export type {
   McpConfig,
   ModelConfig,
   ModelPricing,
+  EmbeddingsConfig,
   QuotasConfig,
 } from './settings/config.js';
 export { ConfigError } from './common/config-error.js';

@@ -37,6 +37,7 @@ export {
   Content,
   HumanMessage,
   InvalidToolCall,
+  EDITED,
   FROM_CLIENT,
   isFromClient,
   isShownToUsers,
@@ -102,6 +103,7 @@ export {
   RunKwargs,
   RunStatus,
   StreamMode,
+  ThreadStreamMode,
 } from './records/runs.js';
 export {
   type AnsweredInterrupt,
@@ -193,9 +195,15 @@ export {
   type NewAgent,
   profileRoutes,
 } from './http/resources/agents.js';
+export type { MessageEdit, StateMessage } from './http/threads/state-messages.js';
+export { type FeedbackReply, feedbackRoutes } from './http/threads/feedback.js';
+export { type CompactReply, compactionRoutes } from './http/threads/compaction.js';
+export { inputPolishRoutes } from './http/resources/input-polish.js';
+export { type ItemReply, itemRoutes } from './http/resources/items.js';
 export { assistantRoutes } from './http/resources/assistants.js';
 export {
   type AssistantReply,
+  type AssistantVersionReply,
   type CheckpointReply,
   FailureReply,
   RunReply,
@@ -230,8 +238,8 @@ export { omitUndefined } from './common/omit-undefined.js';
 export { oneLine } from './common/one-line.js';
 export { CONTROL_TOOLS, SANDBOX_TOOLS, WEB_TOOLS } from './common/tool-names.js';
 export { FREE_JSON_LIMITS, countKeys, type RouteContract, type RouteInput } from './http/route.js';
-export { clampRecursionLimit, ConfigurableThread, RunContextInput, RunCreate } from './http/threads/run-create.js';
-export { startCheckpointOf } from './http/threads/run-create.js';
+export { clampRecursionLimit, ConfigurableThread, RunContextInput } from './http/threads/run-create.js';
+export { RunCreate, startCheckpointOf } from './http/threads/run-create.js';
 export type { InputMessage, ReturnedAi, ReturnedTool } from './http/threads/input-messages.js';
 export { type EditReplayReply, type ReplayReply, replayRoutes } from './http/threads/replays.js';
 export { runRoutes, statelessRoutes } from './http/threads/runs.js';

@@ -5,7 +5,11 @@ import { scheduledTaskRoutes } from './http/resources/scheduled-tasks.js';
 import { webhookRoutes } from './http/resources/webhooks.js';
 import { branchRoutes } from './http/threads/branches.js';
 import { featureRoutes } from './http/resources/features.js';
+import { compactionRoutes } from './http/threads/compaction.js';
+import { feedbackRoutes } from './http/threads/feedback.js';
 import { fileRoutes } from './http/threads/files.js';
+import { inputPolishRoutes } from './http/resources/input-polish.js';
+import { itemRoutes } from './http/resources/items.js';
 import { memoryRoutes } from './http/resources/memory.js';
 import { mcpRoutes } from './http/resources/mcp.js';
 import { messageRoutes } from './http/threads/messages.js';
@@ -33,9 +37,12 @@ export const httpRoutes: readonly RouteContract[] = [
   cronRoutes,
   webhookRoutes,
   scheduledTaskRoutes,
+  compactionRoutes,
+  feedbackRoutes,
   taskRoutes,
   fileRoutes,
   assistantRoutes,
+  itemRoutes,
   agentRoutes,
   profileRoutes,
   memoryRoutes,
@@ -46,6 +53,7 @@ export const httpRoutes: readonly RouteContract[] = [
   usageRoutes,
   modelRoutes,
   suggestionRoutes,
+  inputPolishRoutes,
   featureRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));

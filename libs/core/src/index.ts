@@ -5,6 +5,7 @@ export { callUsage, type CallUsage } from './usage/call-usage.js';
 export { activeSkill, filterAllowedTools } from './agent/active-skill.js';
 export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent } from './agent/agent-rules.js';
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './stores/agent-store.js';
+export { isEdit, resolveEdits } from './agent/message-edits.js';
 export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates } from './agent/agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent/agent-runtime.js';
 export { executeAtMostOnce, unknownOutcome } from './tool-calls/execute-at-most-once.js';
@@ -60,6 +61,7 @@ export type {
 export { type CommandIdentity, closedDirectoryOf, commandIdentity } from './util/command-identity.js';
 export { errnoOf } from './util/errno.js';
 export type { ThreadKey } from './util/thread-key.js';
+export type { Embedder } from './ports/embedder.js';
 export type { CallOf, CallOutcome, CallPermit, AcquireResult, ModelEndpoint, ModelGate } from './ports/model-gate.js';
 export type { ModelModule, ModuleDelta } from './ports/model-module.js';
 export type { AnswerExtras, ModelCall, ModelCatalog, ModelDelta, ModelPort } from './ports/model-port.js';

@@ -2,6 +2,12 @@ export { formatDeferredTools } from './tool-search/deferred-catalog.js';
 export { describeChain, leadChain, MIDDLEWARE_NAMES, subagentChain } from './chain/chain.js';
 export type { ChainOptions } from './chain/chain-types.js';
 export { type HookName, type HookPass, runHooks } from './chain/hooks.js';
+export {
+  type Compaction,
+  compactionUpdate,
+  conversationTokens,
+  planCompaction,
+} from './summarization/compaction.js';
 export { gateCatalog } from './model-calls/gated-model.js';
 export { type SubagentLimits, subagentLimits } from './limits/subagent-limit.js';
 export { onion } from './chain/onion.js';

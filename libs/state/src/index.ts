@@ -2,6 +2,9 @@ export { redisAccounts } from './users/accounts.js';
 export { redisAttempts } from './users/attempts.js';
 export { redisRequestBuckets } from './users/request-buckets.js';
 export { redisAgents } from './users/agents.js';
+export { redisAssistants } from './assistants/assistants.js';
+export { redisFeedback } from './feedback/feedback.js';
+export { redisItems } from './items/items.js';
 export { type AuditLine, type AuditLog, redisAuditLog } from './executions/audit-log.js';
 export { checkRedis, requireDurableRedis } from './redis/check-redis.js';
 export { createRedis, RedisConnection, type RedisLink } from './redis/connection.js';
@@ -57,6 +60,7 @@ export type {
   UnownedThread,
 } from './ports/run-store.js';
 export type {
+  AdmittedRun,
   CopiedThread,
   FeedPage,
   FeedRow,
@@ -78,6 +82,15 @@ export type {
 export type { CronRun, CronStart, CronStore, StoredCron } from './ports/cron-store.js';
 export type { DelayedRun, DelayedRuns } from './ports/delayed-runs.js';
 export type { DeliveryOutcome, OutboxStore, WebhookEvent } from './ports/outbox-store.js';
+export {
+  ASSISTANT_LIMITS,
+  type AssistantContent,
+  type AssistantOutcome,
+  type AssistantStore,
+  type StoredAssistant,
+} from './ports/assistant-store.js';
+export { type Feedback, type FeedbackStore, MAX_FEEDBACK } from './ports/feedback-store.js';
+export type { ItemKey, ItemStore, StoredItem } from './ports/item-store.js';
 export type { AttemptLimit, AttemptStore } from './ports/attempt-store.js';
 export type { TurnQueue } from './ports/turn-queue.js';
 export type { BucketName, RequestBuckets } from './ports/request-buckets.js';

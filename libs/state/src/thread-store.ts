@@ -4,6 +4,7 @@ import { admissions } from './runs/admission.js';
 import { checkRedis } from './redis/check-redis.js';
 import { checkpointReads } from './checkpoints/checkpoint-reads.js';
 import type { RedisConnection } from './redis/connection.js';
+import { runLists } from './runs/run-lists.js';
 import { runRecords } from './runs/run-records.js';
 import { runRemoval } from './runs/run-removal.js';
 import { stateUpdates } from './checkpoints/state-updates.js';
@@ -25,6 +26,7 @@ export function redisThreadStore(redis: RedisConnection, options: StoreOptions =
     ...admissions(redis, settings),
     ...runRecords(redis),
     ...runRemoval(redis, settings),
+    ...runLists(redis),
     ...threadUsage(redis),
     ping: () => redis.ping(),
     checkDurable: async () => {

@@ -4,7 +4,10 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
+import { selectFields } from '../threads/thread-json.js';
 import { AssistantCatalog } from './assistant-catalog.js';
+import { matches, sortAssistants } from './assistant-search.js';
+import { AssistantsService } from './assistants.service.js';
 
 type Of<Name extends keyof typeof assistantRoutes> = RouteInput<(typeof assistantRoutes)[Name]>;
 
@@ -30,7 +33,56 @@ const graph = {
 
 @Controller(API_ROOTS)
 export class AssistantsController {
-  constructor(private readonly assistants: AssistantCatalog) {}
+  constructor(
+    private readonly assistants: AssistantCatalog,
+    private readonly service: AssistantsService,
+  ) {}
+
+  @Route(assistantRoutes.create)
+  create(@Caller() { userId }: Principal, @Input() { body }: Of<'create'>) {
+    return this.service.create(userId, body);
+  }
+
+  @Route(assistantRoutes.update)
+  update(@Caller() { userId }: Principal, @Input() { params, body }: Of<'update'>) {
+    return this.service.update(userId, params.assistant_id, body);
+  }
+
+  @Route(assistantRoutes.remove)
+  remove(@Caller() { userId }: Principal, @Input() { params, query }: Of<'remove'>) {
+    return this.service.remove(userId, params.assistant_id, { deleteThreads: query.delete_threads ?? false });
+  }
+
+  @Route(assistantRoutes.setLatest)
+  setLatest(@Caller() { userId }: Principal, @Input() { params, body }: Of<'setLatest'>) {
+    return this.service.setLatest(userId, params.assistant_id, body.version);
+  }
+
+  @Route(assistantRoutes.versions)
+  async versions(@Caller() { userId }: Principal, @Input() { params, body }: Of<'versions'>) {
+    const found = (await this.assistants.versions(userId, params.assistant_id)).filter((version) =>
+      matches(version, body),
+    );
+    return found.slice(body.offset, body.offset + body.limit);
+  }
+
+  @Route(assistantRoutes.count)
+  async count(@Caller() { userId }: Principal, @Input() { body }: Of<'count'>, @Res() reply: FastifyReply) {
+    const found = (await this.assistants.list(userId)).filter((assistant) => matches(assistant, body));
+    await reply.type('application/json').send(String(found.length));
+  }
+
+  @Route(assistantRoutes.subgraphs)
+  async subgraphs(@Caller() { userId }: Principal, @Input() { params }: Of<'subgraphs'>) {
+    await this.assistants.find(userId, params.assistant_id);
+    return {};
+  }
+
+  @Route(assistantRoutes.subgraph)
+  async subgraph(@Caller() { userId }: Principal, @Input() { params }: Of<'subgraph'>) {
+    await this.assistants.find(userId, params.assistant_id);
+    return {};
+  }
 
   @Route(assistantRoutes.search)
   async search(
@@ -38,15 +90,13 @@ export class AssistantsController {
     @Input() { body }: Of<'search'>,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const wanted = Object.entries(body.metadata ?? {});
-    const found = (await this.assistants.list(userId)).filter(
-      ({ graph_id, name, metadata }) =>
-        (body.graph_id ?? graph_id) === graph_id &&
-        name.includes(body.name ?? '') &&
-        wanted.every(([key, value]) => metadata[key] === value),
-    );
+    const found = (await this.assistants.list(userId)).filter((assistant) => matches(assistant, body));
+    const { sort_by: sortBy, sort_order: order = 'desc', offset, limit } = body;
+    const sorted = typeof sortBy === 'string' ? sortAssistants(found, sortBy, order ?? 'desc') : found;
+    const page = sorted.slice(offset, offset + limit);
     void reply.header('x-pagination-total', found.length);
-    return found.slice(body.offset, body.offset + body.limit);
+    if (offset + page.length < found.length) void reply.header('x-pagination-next', offset + page.length);
+    return page.map((assistant) => selectFields(assistant, body.select));
   }
 
   @Route(assistantRoutes.get)

@@ -49,6 +49,10 @@ const QUOTAS: Readonly<Record<QuotaUse['quota'], { readonly unit: string; readon
   crons: { unit: 'crons', freedByTime: false },
   'delayed-runs': { unit: 'runs', freedByTime: true },
   'webhook-events': { unit: 'events', freedByTime: true },
+  assistants: { unit: 'assistants', freedByTime: false },
+  'assistant-bytes': { unit: 'content-bytes', freedByTime: false },
+  'store-items': { unit: 'items', freedByTime: false },
+  'store-bytes': { unit: 'content-bytes', freedByTime: false },
 };
 
 /** Adds a quota of the user to the headers of an answer. */

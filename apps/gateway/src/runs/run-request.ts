@@ -10,7 +10,7 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { AdmitRequest } from '@caribou/state';
-import { parseAssistantId } from '../assistants/assistant-catalog.js';
+import type { NamedAssistant } from '../assistants/assistant-catalog.js';
 import { parse } from '../http/parse-input.js';
 import type { GatewaySettings } from '../settings.js';
 import type { ResolvedRun } from './run-inputs.js';
@@ -31,11 +31,14 @@ type Limits = Pick<GatewaySettings, 'models' | 'maxTurns' | 'maxTurnsCap'>;
  * The admission for a request: contexts are merged, limits are clamped, and the model's name is checked. Whether the
  * agent exists is not checked here.
  *
- * @throws {NotFoundError} when no assistant can have the given id
  * @throws {InvalidRequestError} for an unknown model, or settings of the wrong type
  */
-export function admitRequest(body: ResolvedRun, target: RunTarget, limits: Limits): AdmitRequest {
-  const assistant = parseAssistantId(body.assistant_id);
+export function admitRequest(
+  body: ResolvedRun,
+  target: RunTarget,
+  limits: Limits & { readonly assistant: NamedAssistant },
+): AdmitRequest {
+  const { assistant } = limits;
   const checkpointId = startCheckpointOf(body);
   return {
     userId: target.userId,

@@ -6,6 +6,7 @@ import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { linksOf, RunStreams } from './streams/run-streams.js';
 import { selectFields } from '../threads/thread-json.js';
 import { runJson, summaryJson } from './run-json.js';
+import { RunCancels } from './run-cancels.js';
 import { RunsService } from './runs.service.js';
 import { lastEventId, startHeaders } from './start-headers.js';
 
@@ -24,6 +25,7 @@ export class RunsController {
   constructor(
     private readonly runs: RunsService,
     private readonly streams: RunStreams,
+    private readonly cancels: RunCancels,
   ) {}
 
   @Route(runRoutes.create)
@@ -104,5 +106,10 @@ export class RunsController {
     const run = await this.runs.cancel(keyOf(caller, input), input.params.run_id, action);
     const over = wait && (await this.streams.waitForEnd(run, CANCEL_WAIT_MS)) !== null;
     await reply.status(over ? 204 : 202).send();
+  }
+
+  @Route(runRoutes.cancelMany)
+  async cancelMany(@Caller() caller: Principal, @Input() { body, query }: Of<'cancelMany'>): Promise<void> {
+    await this.cancels.cancel(caller.userId, body, query.action);
   }
 }

@@ -1,5 +1,7 @@
 import { RunCreate } from '@caribou/contracts';
 import { noopTracing } from '@caribou/observability';
+import { AssistantCatalog } from '../assistants/assistant-catalog.js';
+import { RunAssistants } from '../assistants/run-assistants.js';
 import type { GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 import { RunAgents } from './run-agents.js';
@@ -38,7 +40,7 @@ const service = (): RunsService =>
     settings,
     noopTracing,
     () => Promise.resolve(),
-    new RunAgents(stalled(), settings),
+    new RunAgents(stalled(), settings, new RunAssistants(new AssistantCatalog(stalled(), stalled()))),
     new RunInputs(stalled()),
   );
 

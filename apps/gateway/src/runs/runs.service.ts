@@ -70,6 +70,7 @@ export class RunsService {
    */
   async start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
     refuseToDelete(body);
+    refuseOtherThread(key, body);
     const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
@@ -129,6 +130,11 @@ export class RunsService {
     return this.store.getRun(key, runId);
   }
 
+  /** A run on any thread of the user. @throws {NotFoundError} */
+  find(userId: string, runId: string): Promise<RunRecord> {
+    return this.store.findRun(userId, runId);
+  }
+
   async list(key: ThreadKey, query: RouteInput<typeof runRoutes.list>['query']): Promise<readonly RunSummary[]> {
     const { limit, offset, status } = query;
     return await this.store.listRuns(key, { limit, offset, ...omitUndefined({ status }) });
@@ -139,8 +145,13 @@ export class RunsService {
   }
 
   /** Cancels a run: the request is stored, then published to the run's owner. A finished run is not changed. */
-  async cancel(key: ThreadKey, runId: string, action: CancelAction): Promise<RunSummary> {
-    const result = await this.store.requestCancel(key, runId, action);
+  async cancel(
+    key: ThreadKey,
+    runId: string,
+    action: CancelAction,
+    options?: Parameters<ThreadStore['requestCancel']>[3],
+  ): Promise<RunSummary> {
+    const result = await this.store.requestCancel(key, runId, action, options);
     this.publishEnds(result.ended);
     if (result.broadcast) this.bus.publishCancel(runId, action);
     return result.run;
@@ -159,10 +170,12 @@ export class RunsService {
   /** Checks a request and creates its admission; nothing is stored. */
   private async prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
     const sender = { userId: target.userId, admin: headers.admin };
-    const resolved = await deadline.within(() => this.inputs.resolve(target, body, sender));
-    const timed = timedFieldsOf(body, this.settings.timedRuns);
-    const request = { ...admitRequest(resolved, target, this.settings), ...timed };
-    await deadline.within(() => this.agents.check(body, request));
+    const assisted = await deadline.within(() => this.agents.applyAssistant(target.userId, body));
+    const resolved = await deadline.within(() => this.inputs.resolve(target, assisted.body, sender));
+    const timed = timedFieldsOf(assisted.body, this.settings.timedRuns);
+    const admitted = admitRequest(resolved, target, { ...this.settings, assistant: assisted.assistant });
+    const request = { ...admitted, ...timed };
+    await deadline.within(() => this.agents.check(assisted, request));
     return request;
   }
 
@@ -254,6 +267,13 @@ function refuseToDelete(body: Pick<RunCreate, 'on_completion'>): void {
     'on_completion: only the thread of a stateless run can be deleted with its run; delete this one by DELETE',
     { details: { field: 'on_completion' } },
   );
+}
+
+/** Refuses a `config.configurable.thread_id` that is not the thread of the path. */
+function refuseOtherThread({ threadId }: ThreadKey, { config }: Pick<RunCreate, 'config'>): void {
+  const named = config?.configurable?.['thread_id'] ?? threadId;
+  if (named === threadId) return;
+  throw new InvalidRequestError('config.configurable.thread_id: must be the thread of the path, or left out');
 }
 
 /** The thread of a stateless run: a new one, unless its configurable names a thread. */

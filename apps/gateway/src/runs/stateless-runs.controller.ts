@@ -6,7 +6,7 @@ import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { linksOf, RunStreams } from './streams/run-streams.js';
 import { runJson } from './run-json.js';
 import { RunsService } from './runs.service.js';
-import { startHeaders } from './start-headers.js';
+import { lastEventId, startHeaders } from './start-headers.js';
 
 type Of<Name extends keyof typeof statelessRoutes> = RouteInput<(typeof statelessRoutes)[Name]>;
 
@@ -60,5 +60,21 @@ export class StatelessRunsController {
   ) {
     const runs = await this.runs.startBatch(caller.userId, body, startHeaders(request, reply));
     return runs.map(runJson);
+  }
+
+  @Route(statelessRoutes.joinStream)
+  async joinStream(
+    @Caller() caller: Principal,
+    @Input() { params, query }: Of<'joinStream'>,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ) {
+    const { cancel_on_disconnect: cancelOnDisconnect = false, stream_mode: modes = [] } = query;
+    const options = { cancelOnDisconnect, modes, lastEventId: lastEventId(request) };
+    await this.streams.stream(
+      { userId: caller.userId, reply },
+      () => this.runs.find(caller.userId, params.run_id),
+      options,
+    );
   }
 }

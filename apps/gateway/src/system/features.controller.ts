@@ -21,6 +21,7 @@ export class FeaturesController {
     return {
       agents_api: { enabled: this.settings.agentsApi.enabled },
       browser_control: { enabled: false },
+      input_polish: { enabled: this.settings.inputPolish.enabled },
       mcp_tasks: { enabled: false },
     };
   }

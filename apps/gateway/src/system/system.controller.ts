@@ -25,7 +25,11 @@ export class InfoController {
 
   @Route(systemRoutes.info)
   info() {
-    return { version: VERSION, context: {}, flags: { assistants: true, crons: true, langsmith: false } };
+    return {
+      version: VERSION,
+      context: {},
+      flags: { assistants: true, crons: true, langsmith: false, stream_namespaces: true },
+    };
   }
 }
 

@@ -142,12 +142,12 @@ describe('what clients do wrong', () => {
       () => inject('POST', runs(), run({ input: { messages: [{ role: 'tool', content: 'x', tool_call_id: 'y' }] } })),
     ],
     [
-      'a remove message',
+      'a removal of a message that is not there',
       422,
-      'human or system',
+      'no message with this id',
       () =>
         inject('POST', `/api/threads/${threadId}/state`, {
-          values: { messages: [{ type: 'remove', id: '__remove_all__' }] },
+          values: { messages: [{ type: 'remove', id: 'nothing' }] },
         }),
     ],
     [

@@ -97,7 +97,10 @@ describe('extras of a provider', () => {
   });
 
   test('are in no answer of a route that reads', async () => {
-    const reading = httpRoutes.filter(({ method, root, path }) => method === 'GET' && !root && path.includes(':'));
+    // The stream of a thread, whose frames are those of its runs, has no end.
+    const reading = httpRoutes.filter(
+      ({ method, root, path, name }) => method === 'GET' && !root && path.includes(':') && name !== 'joinThreadStream',
+    );
     let answersWithText = 0;
     for (const { path } of reading) {
       const text = await (await fetch(`${streams.urlOf(0)}${filled(path)}`)).text();

@@ -20,38 +20,12 @@ describe('of the LangGraph API', () => {
   }, 30_000);
 
   test.each<[string, Method, string]>([
-    ['assistants.create', 'POST', '/assistants'],
-    ['assistants.update', 'PATCH', '/assistants/lead_agent'],
-    ['assistants.delete', 'DELETE', '/assistants/lead_agent'],
-    ['assistants.count', 'POST', '/assistants/count'],
-    ['assistants.getSubgraphs', 'GET', '/assistants/lead_agent/subgraphs'],
-    ['assistants.getVersions', 'POST', '/assistants/lead_agent/versions'],
-    ['assistants.setLatest', 'POST', '/assistants/lead_agent/latest'],
-    ['threads.joinStream', 'GET', '/threads/t1/stream'],
     ['threads.stream, its events', 'POST', '/threads/t1/stream/events'],
     ['threads.stream, its commands', 'POST', '/threads/t1/commands'],
-    ['threads.patchState', 'PATCH', '/threads/t1/state'],
-    ['threads.prune', 'POST', '/threads/prune'],
-    ['runs.joinStream without a thread', 'GET', `/runs/${RUN}/stream`],
-    ['runs.cancelMany', 'POST', '/runs/cancel'],
-    ['store.putItem', 'PUT', '/store/items'],
-    ['store.getItem', 'GET', '/store/items?namespace=a&key=b'],
-    ['store.searchItems', 'POST', '/store/items/search'],
-    ['store.listNamespaces', 'POST', '/store/namespaces'],
   ])('%s is answered with 404: the path is not known', async (_, method, url) => {
     const answer = await send(method, url, method === 'GET' || method === 'DELETE' ? undefined : {});
 
     expect([answer.statusCode, detailOf(answer)]).toEqual([404, expect.stringContaining('does not know this path')]);
-  });
-
-  test.each([
-    ['an answer', { type: 'ai', content: 'x' }],
-    ["a tool's result", { type: 'tool', content: 'x', tool_call_id: 'c1' }],
-    ['a removal', { type: 'remove', id: 'm1', content: '' }],
-  ])('updateState with %s among its messages is a 422 that names it', async (_, message) => {
-    const answer = await send('POST', '/threads/t1/state', { values: { messages: [message] } });
-
-    expect([answer.statusCode, detailOf(answer)]).toEqual([422, expect.stringMatching(/^values\.messages\.0/)]);
   });
 
   test('getHistory from a checkpoint is a 422 that names the field', async () => {

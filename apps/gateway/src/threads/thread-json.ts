@@ -78,6 +78,19 @@ export function stateJson(threadId: string, view: CheckpointView): StateReply {
   };
 }
 
+/** The selected fields of a state, where `values.<channel>` selects one channel; all fields when none is named. */
+export function selectState(state: StateReply, select: readonly string[] | null | undefined): Partial<StateReply> {
+  if (select === null || select === undefined || select.length === 0) return state;
+  const wanted = new Set(select);
+  const fields = Object.entries({ ...state, interrupts: state.tasks.flatMap(({ interrupts }) => interrupts) });
+  const values = Object.entries(state.values).filter(([name]) => wanted.has(`values.${name}`));
+  const hasChannels = !wanted.has('values') && select.some((name) => name.startsWith('values.'));
+  return {
+    ...Object.fromEntries(fields.filter(([name]) => wanted.has(name))),
+    ...(hasChannels ? { values: Object.fromEntries(values) } : {}),
+  };
+}
+
 /**
  * A task in LangGraph's ThreadState. Its `error` is JSON in a string, which the SDK's hook parses to show the message.
  */

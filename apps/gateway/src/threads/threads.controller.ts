@@ -5,6 +5,10 @@ import type { Principal } from '../auth/principal.js';
 import { addQuota } from '../http/rate-limit-headers.js';
 import { addStoreWork } from '../http/request-budget.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
+import { lastEventId } from '../runs/start-headers.js';
+import { ThreadStreams } from '../runs/streams/thread-streams.js';
+import { ThreadPruning } from './thread-pruning.js';
+import { selectState } from './thread-json.js';
 import { ThreadsService } from './threads.service.js';
 import { TokenUsageService } from './token-usage.service.js';
 
@@ -20,6 +24,8 @@ export class ThreadsController {
   constructor(
     private readonly threads: ThreadsService,
     private readonly usage: TokenUsageService,
+    private readonly pruning: ThreadPruning,
+    private readonly streams: ThreadStreams,
   ) {}
 
   @Route(threadRoutes.create)
@@ -52,13 +58,21 @@ export class ThreadsController {
   }
 
   @Route(threadRoutes.get)
-  get(@Caller() caller: Principal, @Input() input: Of<'get'>) {
-    return this.threads.get(keyOf(caller, input));
+  async get(@Caller() caller: Principal, @Input() input: Of<'get'>) {
+    const thread = await this.threads.get(keyOf(caller, input));
+    return input.query.include?.includes('ttl') === true ? { ...thread, ttl: null } : thread;
   }
 
   @Route(threadRoutes.patch)
-  patch(@Caller() caller: Principal, @Input() input: Of<'patch'>) {
-    return this.threads.patch(keyOf(caller, input), input.body.metadata ?? {});
+  async patch(
+    @Caller() caller: Principal,
+    @Input() input: Of<'patch'>,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ) {
+    const thread = await this.threads.patch(keyOf(caller, input), input.body.metadata ?? {});
+    if (prefersMinimal(request)) await reply.status(204).header('preference-applied', 'return=minimal').send();
+    else await reply.send(thread);
   }
 
   @Route(threadRoutes.remove)
@@ -79,24 +93,42 @@ export class ThreadsController {
     return thread;
   }
 
+  @Route(threadRoutes.prune)
+  async prune(@Caller() { userId }: Principal, @Input() { body }: Of<'prune'>) {
+    return { pruned_count: await this.pruning.prune(userId, body.thread_ids, body.strategy) };
+  }
+
+  @Route(threadRoutes.joinStream)
+  async joinStream(
+    @Caller() caller: Principal,
+    @Input() input: Of<'joinStream'>,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ) {
+    const options = { modes: input.query.stream_mode ?? [], lastEventId: lastEventId(request) };
+    await this.streams.stream({ userId: caller.userId, reply }, keyOf(caller, input), options);
+  }
+
   @Route(threadRoutes.tokenUsage)
   getTokenUsage(@Caller() caller: Principal, @Input() input: Of<'tokenUsage'>) {
     return this.usage.of(keyOf(caller, input));
   }
 
   @Route(threadRoutes.state)
-  state(@Caller() caller: Principal, @Input() input: Of<'state'>) {
-    return this.threads.state(keyOf(caller, input));
+  async state(@Caller() caller: Principal, @Input() input: Of<'state'>) {
+    return selectState(await this.threads.state(keyOf(caller, input)), input.query.select);
   }
 
   @Route(threadRoutes.stateAt)
-  stateAt(@Caller() caller: Principal, @Input() input: Of<'stateAt'>) {
-    return this.threads.state(keyOf(caller, input), input.params.checkpoint_id);
+  async stateAt(@Caller() caller: Principal, @Input() input: Of<'stateAt'>) {
+    const { params, query } = input;
+    return selectState(await this.threads.state(keyOf(caller, input), params.checkpoint_id), query.select);
   }
 
   @Route(threadRoutes.stateAtCheckpoint)
-  stateAtCheckpoint(@Caller() caller: Principal, @Input() input: Of<'stateAtCheckpoint'>) {
-    return this.threads.state(keyOf(caller, input), input.body.checkpoint.checkpoint_id);
+  async stateAtCheckpoint(@Caller() caller: Principal, @Input() input: Of<'stateAtCheckpoint'>) {
+    const { checkpoint, select } = input.body;
+    return selectState(await this.threads.state(keyOf(caller, input), checkpoint.checkpoint_id), select);
   }
 
   @Route(threadRoutes.updateState)
@@ -115,6 +147,15 @@ export class ThreadsController {
     const states = await this.threads.history(keyOf(caller, input), input.body);
     const last = states.at(-1);
     if (last?.parent_checkpoint) void reply.header('x-pagination-next', last.checkpoint?.checkpoint_id);
-    return states;
+    return states.map((state) => selectState(state, input.body.select));
+  }
+
+  @Route(threadRoutes.patchState)
+  async patchState(@Caller() caller: Principal, @Input() input: Of<'patchState'>): Promise<void> {
+    await this.threads.patch(keyOf(caller, input), input.body.metadata ?? {});
   }
 }
+
+/** Whether the client asks for an answer without a body (RFC 7240). */
+const prefersMinimal = ({ headers }: FastifyRequest): boolean =>
+  /(^|[,;\s])return=minimal($|[,;\s])/.test(String(headers['prefer'] ?? ''));

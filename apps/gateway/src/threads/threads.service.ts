@@ -2,21 +2,25 @@ import { Injectable } from '@nestjs/common';
 import {
   type CheckpointView,
   ConflictError,
+  ForbiddenError,
   newId,
   type RouteInput,
   type StateReply,
+  type StateUpdate,
   type StateUpdateReply,
+  type ThreadState,
   type threadRoutes,
   type ThreadReply,
   omitUndefined,
   type QuotaUse,
 } from '@caribou/contracts';
-import type { ThreadKey } from '@caribou/core';
+import { isEdit, resolveEdits, type ThreadKey } from '@caribou/core';
 import type { ThreadSearch, ThreadStore } from '@caribou/state';
 import { CronsService } from '../crons/crons.service.js';
 import type { Erasures } from '../erasure/erasures.js';
 import { jsonChars } from '../http/sliced-json.js';
 import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 import { TurnDurations, withDuration } from './messages/turn-durations.js';
 import { checkpointJson, FRESH_STATE, onlyHeadJson, selectFields, stateJson, threadJson } from './thread-json.js';
 
@@ -38,6 +42,7 @@ export class ThreadsService {
   constructor(
     @Dependency('threadStore') private readonly store: ThreadStore,
     @Dependency('erasures') private readonly erasures: Erasures,
+    @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'editsAnswers'>,
     private readonly durations: TurnDurations,
     private readonly crons: CronsService,
   ) {}
@@ -123,12 +128,37 @@ export class ThreadsService {
     body: Body<'updateState'>,
   ): Promise<{ readonly reply: StateUpdateReply; readonly bytes: number }> {
     const checkpointId = body.checkpoint_id ?? body.checkpoint?.checkpoint_id ?? undefined;
-    const view = await this.store.updateState(key, body.values, {
+    const view = await this.store.updateState(key, await this.updateOf(key, body.values), {
       ...omitUndefined({ checkpointId }),
       ...(body.as_node === null || body.as_node === undefined ? {} : { asNode: body.as_node }),
     });
     const reply = { checkpoint: checkpointJson(key.threadId, view.checkpointId), checkpoint_id: view.checkpointId };
     return { reply, bytes: jsonChars(view.state) };
+  }
+
+  /** The update with its edits of messages, which depend on the state. @throws {ForbiddenError} where edits are refused */
+  private async updateOf(key: ThreadKey, { messages, ...channels }: Body<'updateState'>['values']) {
+    if (messages === undefined) return channels;
+    if (messages.some(isEdit)) await this.requireEdits(key);
+    return ({ messages: stored, interrupts }: ThreadState, at: string): StateUpdate => {
+      if ((interrupts?.open.length ?? 0) > 0 && messages.some(({ type }) => type === 'remove'))
+        throw new ConflictError(
+          'values.messages: the thread waits for an answer: continue it before you remove messages',
+        );
+      return { ...channels, messages: resolveEdits(stored, messages, { by: key.userId, at }) };
+    };
+  }
+
+  private async requireEdits(key: ThreadKey): Promise<void> {
+    if (!this.settings.editsAnswers)
+      throw new ForbiddenError(
+        'values.messages: messages cannot be edited here: client_messages.edit_answers is false',
+      );
+    const { metadata } = await this.store.getThread(key);
+    if (metadata['message_edits'] === false)
+      throw new ForbiddenError(
+        'values.messages: messages of this thread cannot be edited: its metadata.message_edits is false',
+      );
   }
 }
 

@@ -34,7 +34,6 @@ const explanations: Readonly<Record<string, Explanation>> = {
   'auth.oidc': { missing: 'users sign in with e-mail and password (docs/sign-in.md)' },
   scheduler: { elsewhere: 'every gateway starts scheduled tasks; their limits are in crons (docs/crons.md)' },
   mcp_tasks: { missing: 'tools of MCP servers are called and awaited' },
-  input_polish: { missing: 'this version does not rewrite drafts; remove the section' },
   skill_scan: { elsewhere: 'skills are checked when they are installed' },
   'skills.container_path': { elsewhere: 'agents see skills at /mnt/skills' },
   'skills.deferred_discovery': {

@@ -32,6 +32,7 @@ import { McpFile } from '../schema/mcp-schema.js';
 import { type Environment, resolveReferences } from '../common/references.js';
 import { Secret } from '../common/secret.js';
 import { readNatsSecurity, readRedisSecurity } from './server-security.js';
+import { InputPolishFile } from '../schema/input-polish-schema.js';
 import { SuggestionsFile } from '../schema/suggestions-schema.js';
 import { subagentFaults, withoutModels } from '../schema/subagents-schema.js';
 import { warnAboutExtensions } from '../deerflow/warn-about-extensions.js';
@@ -110,7 +111,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     ...(settings.otlpEndpoint === undefined ? {} : { otlpEndpoint: new Secret(settings.otlpEndpoint) }),
     clocks: camelKeys(checkClocks(section(ClocksFile, 'clocks', from), findings)),
     runner: camelKeys(section(RunnerFile, 'runner', from)),
-    store: section(StoreFile, 'store', from),
+    store: storeOf(section(StoreFile, 'store', from)),
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
     usage,
     crons: camelKeys(section(CronsFile, 'crons', from)),
@@ -128,12 +129,22 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     suggestions: camelKeys(
       checkModelName(section(SuggestionsFile, 'suggestions', from), 'suggestions', { read, findings }),
     ),
+    inputPolish: camelKeys(
+      checkModelName(section(InputPolishFile, 'input_polish', from), 'input_polish', { read, findings }),
+    ),
     tools,
     chain: chainOf(from, read, folder),
     warnings: findings.warnings,
     notices: findings.notices,
     problems: modelProblems(models),
   };
+}
+
+function storeOf({ compact, embeddings }: z.output<typeof StoreFile>): Config['store'] {
+  const { api_key: key, base_url: baseUrl, timeout_ms: timeoutMs, model, dimensions } = embeddings;
+  if (model === undefined) return { compact };
+  const apiKey = key === undefined ? undefined : new Secret(key);
+  return { compact, embeddings: { model, baseUrl, timeoutMs, ...omitUndefined({ apiKey, dimensions }) } };
 }
 
 const sectionsOf = (fields: Readonly<Record<string, unknown>>, only: readonly string[]) =>

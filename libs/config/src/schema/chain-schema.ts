@@ -153,6 +153,12 @@ export const InputSanitizationFile = z
 
 export const ClientMessagesFile = z
   .object({
+    edit_answers: z
+      .boolean()
+      .default(true)
+      .describe(
+        "Whether users may give answers and tools' results of their threads another content and remove messages, by a state update; metadata.message_edits: false of a thread refuses it there",
+      ),
     trust_system: z
       .boolean()
       .default(false)

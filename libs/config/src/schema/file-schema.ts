@@ -7,6 +7,7 @@ import { HOST_RULE } from './host-rule.js';
 import { McpFile } from './mcp-schema.js';
 import { QuotasFile } from './quotas-schema.js';
 import { NatsFile, StoreFile } from './server-schema.js';
+import { InputPolishFile } from './input-polish-schema.js';
 import { integer, ms } from './setting-kinds.js';
 import { CronsFile, WebhooksFile } from './timers-schema.js';
 import { SuggestionsFile } from './suggestions-schema.js';
@@ -217,6 +218,7 @@ export const TitleFile = z
 export const sections = {
   title: TitleFile,
   suggestions: SuggestionsFile,
+  input_polish: InputPolishFile,
   ...chainSections,
   web: WebFile,
   sandbox: SandboxFile,

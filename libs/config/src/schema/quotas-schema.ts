@@ -24,6 +24,8 @@ export const QuotasFile = z
       'Bytes that wait for slow readers of all streams of a gateway; over it the connections of the slowest are closed',
     ),
     max_threads_per_user: integer(10_000, 1, 1_000_000).describe('Threads of one user, those of stateless runs aside'),
+    max_store_items_per_user: integer(10_000, 0, 1_000_000).describe('Items of one user in /store; 0: none'),
+    max_store_bytes_per_user: integer(67_108_864, 0, 1_099_511_627_776).describe('Bytes of these items, as JSON'),
     max_state_bytes: integer(33_554_432, 1_048_576, 268_435_456).describe(
       "Size of a thread's state as JSON from which clients may add no more to it: no state update, no further run",
     ),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integer } from './setting-kinds.js';
+import { integer, ms } from './setting-kinds.js';
 
 export const NatsFile = z
   .object({
@@ -9,8 +9,19 @@ export const NatsFile = z
   })
   .describe('The message bus; NATS_URL is its address');
 
+const EmbeddingsFile = z
+  .object({
+    model: z.string().min(1).optional().describe("The endpoint's name of the model; unset: there is none"),
+    base_url: z.url().default('https://api.openai.com/v1').describe('OpenAI-compatible endpoint; /embeddings is asked'),
+    api_key: z.string().min(1).optional().describe('Such as $OPENAI_API_KEY'),
+    dimensions: z.int().min(8).max(8_192).optional().describe('Asked for, where the model can have several'),
+    timeout_ms: ms(10_000, 60_000).describe('Longest wait for a vector'),
+  })
+  .describe('Model by which searches in /store find items of similar meaning; without one they go by words');
+
 export const StoreFile = z
   .object({
+    embeddings: EmbeddingsFile.prefault({}),
     compact: z
       .boolean()
       .default(true)

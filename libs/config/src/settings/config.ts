@@ -12,6 +12,7 @@ import type { UsageFile } from '../schema/usage-schema.js';
 import type { CronsFile } from '../schema/timers-schema.js';
 import type { McpFile } from '../schema/mcp-schema.js';
 import type { Secret } from '../common/secret.js';
+import type { InputPolishFile } from '../schema/input-polish-schema.js';
 import type { SuggestionsFile } from '../schema/suggestions-schema.js';
 import type { SandboxConfig } from './sandbox-config.js';
 import type { WebConfig } from './web-config.js';
@@ -23,6 +24,16 @@ export type QuotasConfig = CamelKeys<z.output<typeof QuotasFile>>;
 export type CronsConfig = CamelKeys<z.output<typeof CronsFile>>;
 export type UsageConfig = CamelKeys<z.output<typeof UsageFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
+/** An OpenAI-compatible endpoint for vectors of texts. */
+export interface EmbeddingsConfig {
+  readonly model: string;
+  readonly baseUrl: string;
+  readonly apiKey?: Secret;
+  readonly dimensions?: number;
+  readonly timeoutMs: number;
+}
+
+export type InputPolishConfig = CamelKeys<z.output<typeof InputPolishFile>>;
 export type SuggestionsConfig = CamelKeys<z.output<typeof SuggestionsFile>>;
 /** Sizes in bytes. */
 export type UploadsConfig = CamelKeys<z.output<typeof UploadsFile>>;
@@ -179,7 +190,7 @@ export interface Config {
   readonly clocks: ClocksConfig;
   readonly runner: RunnerConfig;
   /** Whether threads are written in forms that services of earlier versions cannot read. */
-  readonly store: { readonly compact: boolean };
+  readonly store: { readonly compact: boolean; readonly embeddings?: EmbeddingsConfig };
   readonly quotas: QuotasConfig;
   readonly usage: UsageConfig;
   readonly crons: CronsConfig;
@@ -196,6 +207,7 @@ export interface Config {
   readonly models: readonly ModelConfig[];
   readonly title: TitleConfig;
   readonly suggestions: SuggestionsConfig;
+  readonly inputPolish: InputPolishConfig;
   readonly tools: ToolsConfig;
   /** Sections of the middlewares, by their key in the file. */
   readonly chain: ChainConfig;

@@ -10,7 +10,11 @@ export interface QuotaUse {
     | 'streams'
     | 'crons'
     | 'delayed-runs'
-    | 'webhook-events';
+    | 'webhook-events'
+    | 'assistants'
+    | 'assistant-bytes'
+    | 'store-items'
+    | 'store-bytes';
   readonly limit: number;
   readonly used: number;
 }

@@ -116,6 +116,10 @@ const isNothing = (value: unknown): boolean => {
  */
 export const Unsupported = z.unknown().refine(isNothing, 'is not supported here');
 
+/** A known field that would have no effect here; refused as by `Unsupported`, with the reason or an alternative. */
+export const unsupported = (reason: string) =>
+  z.unknown().refine(isNothing, `is not supported here: ${reason}`).describe(`Refused: ${reason}`).optional();
+
 /** Metadata keys that identify an author; clients cannot set them. */
 const reservedMetadata = new Set(['user_id', 'owner_id', 'created_by']);
 const isReserved = (key: string): boolean =>

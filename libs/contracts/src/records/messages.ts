@@ -97,6 +97,9 @@ export const REMOVE_ALL = '__remove_all__';
  */
 export const FROM_CLIENT = 'deerflow_from_client';
 
+/** Key of `additional_kwargs`, written by the server only: who gave the message another content, and when. */
+export const EDITED = 'deerflow_edited';
+
 /** Whether a message has the name and marks of a plain user message; middlewares name or hide theirs. */
 export const hasPlainUserMarks = (name: string | null | undefined, marks: Readonly<Record<string, unknown>>): boolean =>
   [undefined, null, '', 'user-input'].includes(name) && marks['hide_from_ui'] !== true;

@@ -30,6 +30,10 @@ export const StreamMode = z.enum([
 ]);
 export type StreamMode = z.infer<typeof StreamMode>;
 
+/** What a stream of a thread shows: the events of its runs, only their starts and ends, or its states. */
+export const ThreadStreamMode = z.enum(['run_modes', 'lifecycle', 'state_update']);
+export type ThreadStreamMode = z.infer<typeof ThreadStreamMode>;
+
 /** The default agent; other assistant ids name custom agents, which are the same agent with other settings. */
 export const LEAD_AGENT = 'lead_agent';
 

@@ -71,7 +71,7 @@ const slot = stateSlot(
  * its watermark, where they exist while a retained checkpoint refers to them, and not the newest state.
  */
 export function summarization(options: SummarizationOptions, ports: SummarizationPorts): AgentMiddleware {
-  const settings = { ...DEFAULTS, ...options };
+  const settings = withDefaults(options);
   return {
     name: 'summarization',
     async beforeModel(state, run) {
@@ -96,7 +96,12 @@ export function summarization(options: SummarizationOptions, ports: Summarizatio
   };
 }
 
-const triggersOf = ({ trigger }: Required<SummarizationOptions>): readonly ContextSize[] =>
+export const withDefaults = (options: SummarizationOptions): Required<SummarizationOptions> => ({
+  ...DEFAULTS,
+  ...options,
+});
+
+export const triggersOf = ({ trigger }: Required<SummarizationOptions>): readonly ContextSize[] =>
   trigger === null ? [] : isList(trigger) ? trigger : [trigger];
 
 const isList = (trigger: ContextSize | readonly ContextSize[]): trigger is readonly ContextSize[] =>
@@ -109,7 +114,10 @@ function isPaused(state: ThreadState, run: RunContext): boolean {
   return since >= 0 && since < RETRY_AFTER_MESSAGES;
 }
 
-const fillOf = ({ messages, summary_text, ...state }: ThreadState, { maxInputTokens }: ModelPort): ContextFill => ({
+export const fillOf = (
+  { messages, summary_text, ...state }: ThreadState,
+  { maxInputTokens }: ModelPort,
+): ContextFill => ({
   messages: messages.length,
   tokens: contextTokens(messages, {
     additional: summaryTokens(summary_text) + noteTokens(state.thread_context),
@@ -165,13 +173,15 @@ function applySummary({ state, run, fill }: Moment, { removed, kept }: Cut, { te
     kept: kept.length,
     tokens: fill.tokens,
   });
-  const update: StateUpdate = {
-    messages: removed.map(removalOf),
-    summary_text: text.slice(0, MAX_SUMMARY_CHARS).replace(/[\ud800-\udbff]$/, ''),
-    ...slot.write(toCountedAfter(state.messages)),
-  };
-  return { update, durable: true, usage };
+  return { update: summaryUpdate(state, { removed, kept }, text), durable: true, usage };
 }
+
+/** The update that removes the messages and sets the summary that covers them. */
+export const summaryUpdate = (state: ThreadState, { removed }: Cut, text: string): StateUpdate => ({
+  messages: removed.map(removalOf),
+  summary_text: text.slice(0, MAX_SUMMARY_CHARS).replace(/[\ud800-\udbff]$/, ''),
+  ...slot.write(toCountedAfter(state.messages)),
+});
 
 const removalOf = ({ id }: Message): RemoveMessage => ({ type: 'remove', id });
 

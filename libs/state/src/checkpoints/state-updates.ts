@@ -1,11 +1,4 @@
-import {
-  ConflictError,
-  type CheckpointView,
-  type NextNode,
-  type StateUpdate,
-  type ThreadState,
-  TooLargeError,
-} from '@caribou/contracts';
+import { ConflictError, type CheckpointView, type NextNode, type ThreadState, TooLargeError } from '@caribou/contracts';
 import { applyUpdate, clientUpdate, type ThreadKey } from '@caribou/core';
 import { type ThreadHead } from '../ports/run-store.js';
 import { type ThreadStore } from '../ports/thread-store.js';
@@ -29,15 +22,30 @@ export const stateTooLarge = ({ maxStateBytes }: StoreSettings): TooLargeError =
     { details: { limitBytes: maxStateBytes } },
   );
 
+type Update = Parameters<ThreadStore['updateState']>[1];
+
+async function readTime(redis: RedisConnection): Promise<string> {
+  const [seconds, microseconds] = await redis.use((client) => client.time());
+  return new Date(Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)).toISOString();
+}
+
+/** Ids of messages that the state before the update has and the one after it has not. */
+function removedIds({ from, state }: CheckpointDraft): string[] {
+  const left = new Set(state.messages.map(({ id }) => id));
+  return from.state.messages.flatMap(({ id }) => (left.has(id) ? [] : [id]));
+}
+
 interface UpdateOptions {
   readonly checkpointId?: string;
   readonly asNode?: string;
+  readonly keepsTimeline?: boolean;
 }
 
 export function stateUpdates(redis: RedisConnection, settings: StoreSettings): Pick<ThreadStore, 'updateState'> {
-  async function draft(thread: ThreadKey, update: StateUpdate, options: UpdateOptions): Promise<CheckpointDraft> {
+  async function draft(thread: ThreadKey, update: Update, options: UpdateOptions): Promise<CheckpointDraft> {
     const { head, from } = await readBase(thread, options.checkpointId);
-    const state = applyUpdate(from.state, clientUpdate(from.state, update));
+    const asked = typeof update === 'function' ? update(from.state, await readTime(redis)) : update;
+    const state = applyUpdate(from.state, clientUpdate(from.state, asked));
     return {
       head,
       from,
@@ -71,6 +79,7 @@ export function stateUpdates(redis: RedisConnection, settings: StoreSettings): P
             from: made.from.checkpointId ?? '',
             max_state_bytes: settings.maxStateBytes,
             added_bytes: call.bytes,
+            removed: options.keepsTimeline === true ? [] : removedIds(made),
           },
           texts: call.texts,
         });

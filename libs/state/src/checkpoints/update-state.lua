@@ -2,7 +2,7 @@
 --[[ Writes a checkpoint to a thread without an owner.
   KEYS, ARGV  thread.lua; parameters commit (checkpoint.lua), kept_checkpoints, from (the checkpoint that
               is built on, '' for none), max_state_bytes (0: no limit),
-              added_bytes (size of the texts, before any was compressed)
+              added_bytes (size of the texts, before any was compressed), removed (ids of messages that leave the feed)
               texts: checkpoint, checkpoint event JSON (not published), messages, channel values
   Reply  {'ok', checkpoint id, its time}
          {'large'}, {'stale'}, {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
@@ -25,4 +25,5 @@ local id, minted, created_at = mint_checkpoint(record)
 local text = take()
 take()
 touch(record, unpack(write_checkpoint(record, p.commit, { id, minted, created_at, text })))
+hide_rows(p.removed)
 return { 'ok', id, created_at }

@@ -73,7 +73,17 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
     forgetUser: async (userId) => {
       const { inFlight, stored } = redis.keys.thread({ userId, threadId: userId });
       const { agents, souls } = redis.keys.agents(userId);
-      const own = [agents, souls, redis.keys.profile(userId), redis.keys.skills(userId), redis.keys.threads(userId)];
+      const { heads, versions } = redis.keys.assistants(userId);
+      const own = [
+        ...Object.values<string>({ ...redis.keys.items(userId) }),
+        agents,
+        souls,
+        heads,
+        versions,
+        redis.keys.profile(userId),
+        redis.keys.skills(userId),
+        redis.keys.threads(userId),
+      ];
       const { waiting, running } = redis.keys.turnsOf(userId);
       const keys = [accounts, ...accountKeys(userId), ...own, inFlight, stored, waiting, running];
       await redis.run(scripts.finishUser, keys, [userId]);

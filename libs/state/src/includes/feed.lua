@@ -6,7 +6,7 @@
 --   run      the run that wrote it first; absent for a client
 --   at       when; in a compact row as at_ms
 --   by, before   the run that replaced it last, and the entry until then
---   hidden   the run whose turn replaces it, until that run has ended
+--   hidden   the run whose turn replaces it, until that run has ended; or 'client'
 --   was      number of the row that had the message before
 -- Of a run's record: `regenerates` (the run whose turn it regenerates), `first_row` (the first it may make), `replaces`
 -- (the first row that it hides), `lowest_row` (the lowest it wrote).
@@ -73,6 +73,18 @@ local function add_rows(c, run)
   for _, shown in ipairs(c.shown) do
     local number = add_row(c, shown[2], c.next_entry + shown[1], run)
     if run then run.lowest_row = math.min(tonumber(run.lowest_row) or number, number) end
+  end
+end
+
+-- Hides the rows of messages for good: a client has removed them. No run has this id.
+local function hide_rows(ids)
+  for _, id in ipairs(ids) do
+    local number = redis.call('HGET', feed_key, 'i:' .. id)
+    local row = row_of(number)
+    if row and not row.hidden then
+      row.hidden = 'client'
+      put_row(number, row)
+    end
   end
 end
 

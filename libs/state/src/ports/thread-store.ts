@@ -9,6 +9,7 @@ import type {
   RunStatus,
   StateUpdate,
   ThreadRecord,
+  ThreadState,
   ThreadStatus,
 } from '@caribou/contracts';
 import type { CallUsage, ThreadKey } from '@caribou/core';
@@ -38,6 +39,13 @@ export interface RunQuery {
   readonly limit: number;
   readonly offset: number;
   readonly status?: RunStatus;
+}
+
+/** A run as its thread lists it. */
+export interface AdmittedRun {
+  readonly runId: string;
+  /** Time of admission in microseconds, by which runs of a thread are ordered and executed. */
+  readonly admittedUs: number;
 }
 
 export interface FeedQuery {
@@ -123,6 +131,13 @@ export interface ThreadStore {
      */
     options?: { readonly ended?: boolean; readonly withIdempotency?: boolean },
   ): Promise<void>;
+  /**
+   * Removes all checkpoints but the newest; returns how many. Earlier turns can then not be regenerated; the timeline stays
+   * as it is.
+   *
+   * @throws {ConflictError} while a run is in flight
+   */
+  keepLatestCheckpoint(thread: ThreadKey): Promise<number>;
   /** A new thread with the same log, checkpoints and feed. @throws {ConflictError} while a run is in flight */
   copyThread(thread: ThreadKey, newThreadId: string, options?: CopyOptions): Promise<CopiedThread>;
   searchThreads(query: ThreadSearch): Promise<{ readonly threads: readonly ThreadRecord[]; readonly total: number }>;
@@ -142,11 +157,16 @@ export interface ThreadStore {
   runsOfMessages(thread: ThreadKey, messageIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Newest first. */
   history(thread: ThreadKey, query: HistoryQuery): Promise<readonly CheckpointView[]>;
-  /** Writes a checkpoint with source `update` onto the head, or forks from `checkpointId` when that is older. */
+  /**
+   * Writes a checkpoint with source `update` onto the head, or forks from `checkpointId` when that is older. Messages that the
+   * update removes leave the timeline too. An update that depends on the state is a function of it and the store's time
+   * (ISO 8601); it may be called again after a lost race.
+   */
   updateState(
     thread: ThreadKey,
-    update: StateUpdate,
-    options?: { readonly checkpointId?: string; readonly asNode?: string },
+    update: StateUpdate | ((state: ThreadState, now: string) => StateUpdate),
+    /** `keepsTimeline`: removed messages stay in the timeline, as those that a summary replaces. */
+    options?: { readonly checkpointId?: string; readonly asNode?: string; readonly keepsTimeline?: boolean },
   ): Promise<CheckpointView>;
 
   admit(request: AdmitRequest): Promise<AdmitResult>;
@@ -159,6 +179,18 @@ export interface ThreadStore {
   runStatus(thread: ThreadKey, runId: string): Promise<RunStatus | null>;
   /** Newest first. */
   listRuns(thread: ThreadKey, query: RunQuery): Promise<readonly RunSummary[]>;
+  /** A run of the user on any thread. @throws {NotFoundError} */
+  findRun(userId: string, runId: string): Promise<RunRecord>;
+  /** The user's runs that have not ended, in no order; as many as `quotas.max_runs_per_user` allows. */
+  runsInFlight(userId: string): Promise<readonly RunSummary[]>;
+  /** Runs of the thread that were admitted after this time, oldest first. @throws {NotFoundError} for an unknown thread */
+  runsAfter(thread: ThreadKey, admittedUs: number, limit: number): Promise<readonly AdmittedRun[]>;
+  /**
+   * The time of admission just before the oldest run in flight; without one, that of the newest run, 0 for none.
+   *
+   * @throws {NotFoundError} for an unknown thread
+   */
+  followFrom(thread: ThreadKey): Promise<number>;
   /** Tokens of the thread's model calls, including those of runs that were rolled back or deleted. */
   threadUsage(thread: ThreadKey): Promise<ThreadUsage>;
   /**
@@ -167,7 +199,13 @@ export interface ThreadStore {
    */
   deleteRun(thread: ThreadKey, runId: string): Promise<readonly EndedRun[]>;
   /** Sets the durable cancel flag; a queued run ends at once. No effect on a finished run. */
-  requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult>;
+  requestCancel(
+    thread: ThreadKey,
+    runId: string,
+    action: CancelAction,
+    /** `status`: no effect on a run that does not have this status. */
+    options?: { readonly status?: 'pending' | 'running' },
+  ): Promise<CancelResult>;
 
   /** Resolves when the store takes writes. @throws {UnavailableError} with the reason */
   ping(): Promise<void>;

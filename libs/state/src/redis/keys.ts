@@ -6,6 +6,8 @@ import type {
   AgentKeys,
   CronKeys,
   DelayedKeys,
+  AssistantKeys,
+  ItemKeys,
   MemoryJobKeys,
   MemoryKeys,
   ModelKeys,
@@ -33,6 +35,10 @@ export interface StoreKeys {
   /** Hash: the skills that the user switched or installed. */
   skills(userId: string): string;
   agents(userId: string): AgentKeys;
+  assistants(userId: string): AssistantKeys;
+  items(userId: string): ItemKeys;
+  /** Hash: the feedback on the runs of a thread. */
+  feedback(thread: ThreadKey): string;
   /** String: the user's profile for all agents. */
   profile(userId: string): string;
   model(endpoint: ModelEndpoint): ModelKeys;
@@ -145,6 +151,24 @@ function accountKeys(prefix: string, userId: string): AccountKeys {
   return { record, sessions: `${record}:sessions` };
 }
 
+/** The keys of what clients of a user store beside runs. */
+const clientKeys = (
+  prefix: string,
+  user: (userId: string) => string,
+): Pick<StoreKeys, 'assistants' | 'items' | 'feedback'> => ({
+  feedback: ({ userId, threadId }) => `${prefix}thread:${strict(userId)}:${strict(threadId)}:feedback`,
+  assistants: (userId) => ({ heads: `${user(userId)}:assistants`, versions: `${user(userId)}:assistant-versions` }),
+  items: (userId) => itemKeys(`${user(userId)}:items`),
+});
+
+const itemKeys = (items: string): ItemKeys => ({
+  items,
+  written: `${items}:written`,
+  expiries: `${items}:expiries`,
+  bytes: `${items}:bytes`,
+  vectors: `${items}:vectors`,
+});
+
 const turnKeys = (prefix: string): TurnKeys => ({
   ready: `${prefix}turns:ready`,
   capped: `${prefix}turns:capped`,
@@ -244,6 +268,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
     skills: (userId) => `${user(userId)}:skills`,
     agents: (userId) => ({ agents: `${user(userId)}:agents`, souls: `${user(userId)}:souls` }),
+    ...clientKeys(prefix, user),
     profile: (userId) => `${user(userId)}:profile`,
     model: ({ provider, model }) => modelKeys(`${prefix}model:${hashOf(provider, model)}`),
     threads: (userId) => `${user(userId)}:threads`,

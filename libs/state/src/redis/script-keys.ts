@@ -152,6 +152,21 @@ export interface AccountKeys {
   readonly sessions: string;
 }
 
+/** The keys of a user's items in the order in which every script on them takes them, see `items/items.lua`. */
+export interface ItemKeys {
+  readonly items: string;
+  readonly written: string;
+  readonly expiries: string;
+  readonly bytes: string;
+  readonly vectors: string;
+}
+
+/** The keys of a user's assistants, as `assistants/assistant.lua` describes them. */
+export interface AssistantKeys {
+  readonly heads: string;
+  readonly versions: string;
+}
+
 /** The keys of a user's custom agents in the order in which every script on them takes them. */
 export interface AgentKeys {
   /** Hash: name → JSON of all but the soul; begins with its version and time of creation. */

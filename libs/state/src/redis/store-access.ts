@@ -42,6 +42,8 @@ function patternsOf(keys: StoreKeys) {
     conversions: [keys.conversions(anyThread)],
     skills: [keys.skills(ANY)],
     agents: [agents, souls, keys.profile(ANY)],
+    items: Object.values<string>({ ...keys.items(ANY) }),
+    assistants: Object.values<string>({ ...keys.assistants(ANY) }),
     models: Object.values<string>({ ...keys.model({ provider: ANY, model: ANY }) }),
     memories: Object.values<string>({ ...keys.memory({ userId: ANY, agent: ANY }) }),
     memoryJobs: [...Object.values<string>({ ...memory }), keys.memoryJob(anyThread).jobs, keys.memoryDead(ANY)],
@@ -79,6 +81,8 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...own.requestBuckets,
           ...own.usage,
           ...[own.delayed, own.crons, own.outbox, own.outboxHosts].flat(),
+          ...own.assistants,
+          ...own.items,
         ],
       };
     case 'agent-runner':

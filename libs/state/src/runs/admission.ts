@@ -235,8 +235,13 @@ export function admissions(
     return readRun(redis, userId, first.run);
   }
 
-  async function requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult> {
-    const params = { ...logParams, ...endParams(redis, thread.userId), run: runId, action };
+  async function requestCancel(
+    thread: ThreadKey,
+    runId: string,
+    action: CancelAction,
+    { status }: { readonly status?: 'pending' | 'running' } = {},
+  ): Promise<CancelResult> {
+    const params = { ...logParams, ...endParams(redis, thread.userId), run: runId, action, status };
     const reply = await callThread(redis, thread, scripts.cancel, { params });
     if (reply[0] === 'no_run') throw new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
     return { run: summaryOf(reply[1]), broadcast: reply[2] === 1, ended: toEndedRuns(reply[3]) };

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 --[[ Sets the durable cancel flag of a run; a queued run ends at once; a finished one does not change.
-  KEYS, ARGV  thread.lua; parameters run, action, events_ttl_ms, idempotency_ttl_ms, max_log_bytes, delayed (delayed.lua), outbox (announce-end.lua);
+  KEYS, ARGV  thread.lua; parameters run, action, status ('pending', 'running', absent: any; a run with another one does not
+              change), events_ttl_ms, idempotency_ttl_ms, max_log_bytes, delayed (delayed.lua), outbox (announce-end.lua);
               only_delayed (true: only a run that waits for its time)
   Reply  {'ok', run record without kwargs, 1 when it is current, {{run id, number of its last event}} when this ended it}
          {'no_run'}, {'in_flight'}: for only_delayed; {'damaged', key}: nothing is written ]]
@@ -13,6 +14,7 @@ local damage = damaged_thread() or damaged_run(p.run) or damaged_delayed()
 if damage then return { 'damaged', damage } end
 local record, run = read_hash(record_key), read_run(p.run)
 if not record or not run or run.thread_id ~= thread_id then return { 'no_run' } end
+if p.status and run.status ~= p.status then return { 'ok', flat_of(run), 0, {} } end
 
 if p.only_delayed and not redis.call('ZSCORE', p.delayed.all, delayed_member(p.run)) then return { 'in_flight' } end
 if record.current == p.run then

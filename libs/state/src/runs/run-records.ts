@@ -10,7 +10,7 @@ const PAGE = 100;
 /** Maximum number of runs read for one list. */
 const MAX_SCANNED = 10_000;
 
-const noRun = (runId: string): NotFoundError =>
+export const noRun = (runId: string): NotFoundError =>
   new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
 
 /** Reads a run with its kwargs; null when it does not exist. */

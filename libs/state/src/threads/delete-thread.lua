@@ -3,7 +3,7 @@
   pending memory extractions, and enters it in p.erasing:
   its files still exist, and no thread of this id is created until they were moved aside.
   KEYS, ARGV  thread.lua; then the prefix of the thread's execution entries; conversions; jobs, due, user's due
-              and running (memory-job.lua);
+              and running (memory-job.lua); feedback;
               parameters delayed (delayed.lua), outbox (announce-end.lua), ended (true: also a temporary thread that has ended), idempotency (prefix of the
               user's idempotency keys: those of its runs are removed too; absent: a repeated request is still recognized)
   Reply  {'ok'}; {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
@@ -40,5 +40,5 @@ redis.call('ZREM', pending_key, pending_member)
 redis.call('ZREM', threads_key, thread_id)
 if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
 redis.call('UNLINK', record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, inbox_key, sandbox_key, executions_key,
-  usage_key, feed_key, owner_key, conversions_key, jobs_key)
+  usage_key, feed_key, owner_key, conversions_key, jobs_key, more_key(7))
 return { 'ok' }

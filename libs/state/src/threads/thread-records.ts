@@ -23,6 +23,7 @@ const scripts = {
   patch: loadScript('threads/patch-thread'),
   remove: loadScript('threads/delete-thread'),
   copy: loadScript('threads/copy-thread'),
+  keepLatest: loadScript('threads/keep-latest'),
 };
 
 const noThread = (threadId: string): NotFoundError =>
@@ -62,7 +63,10 @@ export function assertAllowed([outcome]: Reply, threadId: string): void {
   }
 }
 
-type Records = Pick<ThreadStore, 'createThread' | 'getThread' | 'patchThread' | 'deleteThread' | 'copyThread'>;
+type Records = Pick<
+  ThreadStore,
+  'createThread' | 'getThread' | 'patchThread' | 'deleteThread' | 'copyThread' | 'keepLatestCheckpoint'
+>;
 
 export function threadRecords(redis: RedisConnection, settings: StoreSettings): Records {
   async function getThread(thread: ThreadKey): Promise<ThreadRecord> {
@@ -74,6 +78,12 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
 
   return {
     getThread,
+
+    keepLatestCheckpoint: async (thread) => {
+      const reply = await callThread(redis, thread, scripts.keepLatest, { params: {} });
+      assertAllowed(reply, thread.threadId);
+      return Number(reply[1]);
+    },
 
     createThread: async (thread, metadata) => {
       const reply = await callThread(redis, thread, scripts.create, {
@@ -114,7 +124,10 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
           outbox: outboxParams(redis, thread.userId),
           idempotency: withIdempotency ? redis.keys.idempotency(thread.userId, '') : undefined,
         },
-        moreKeys: [redis.keys.executionPrefix(thread), redis.keys.conversions(thread), jobs, due, userDue, running],
+        moreKeys: [
+          ...[redis.keys.executionPrefix(thread), redis.keys.conversions(thread), jobs, due, userDue, running],
+          redis.keys.feedback(thread),
+        ],
       });
       assertAllowed(reply, thread.threadId);
     },

@@ -39,6 +39,9 @@ export interface RunStreamPorts extends FollowPorts {
   onGap?(): void;
 }
 
+/** Where the frames of a run are written: the response of a client, or a part of it. */
+export type FrameWriter = Pick<SseWriter, 'signal' | 'pauseWhenSlow' | 'write' | 'flush' | 'end'>;
+
 /** Kinds whose frames depend on earlier events: a stream that resumes reads the log from the start for them. */
 const statefulKinds: readonly FrameKind[] = ['messages-tuple', 'messages-partial', 'tasks', 'debug', 'events'];
 
@@ -47,7 +50,7 @@ const statefulKinds: readonly FrameKind[] = ['messages-tuple', 'messages-partial
  *
  * @throws {ResponseGone} when the client disconnected or stalled, or the gateway stops
  */
-export async function streamRun(ports: RunStreamPorts, request: RunStreamRequest, writer: SseWriter): Promise<void> {
+export async function streamRun(ports: RunStreamPorts, request: RunStreamRequest, writer: FrameWriter): Promise<void> {
   const kinds = kindsFor(request.modes);
   const { from } = request;
   const needsState = statefulKinds.some((kind) => kinds.has(kind));
@@ -76,7 +79,7 @@ type Trim = Extract<Followed, { readonly kind: 'trimmed' }>;
 interface StreamDependencies {
   readonly kinds: ReadonlySet<FrameKind>;
   readonly follower: RunFollower;
-  readonly writer: SseWriter;
+  readonly writer: FrameWriter;
 }
 
 class RunStream {
@@ -85,7 +88,7 @@ class RunStream {
   private sent: Position;
   /** Up to which number the log has events, as far as is known. */
   private logged = 0;
-  private readonly writer: SseWriter;
+  private readonly writer: FrameWriter;
 
   constructor(
     private readonly ports: RunStreamPorts,

@@ -6,7 +6,7 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { FeedRow, ThreadStore } from '@caribou/state';
+import type { Feedback, FeedbackStore, FeedRow, ThreadStore } from '@caribou/state';
 import { Controller } from '@nestjs/common';
 import type { Principal } from '../../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../../http/route.decorators.js';
@@ -22,7 +22,8 @@ const MAX_REST = 20;
 @Controller(API_ROOTS)
 export class MessagesController {
   constructor(
-    @Dependency('threadStore') private readonly store: Pick<ThreadStore, 'readFeed' | 'getRun'>,
+    @Dependency('threadStore') private readonly store: Pick<ThreadStore, 'readFeed' | 'getRun' | 'findRun'>,
+    @Dependency('feedback') private readonly feedback: Pick<FeedbackStore, 'ofRuns'>,
     private readonly durations: TurnDurations,
   ) {}
 
@@ -43,14 +44,32 @@ export class MessagesController {
     return this.read(thread, query, { runId });
   }
 
+  @Route(messageRoutes.ofRunAlone)
+  async ofRunAlone(
+    @Caller() { userId }: Principal,
+    @Input() { params, query }: Of<'ofRunAlone'>,
+  ): Promise<FeedPageReply> {
+    const { thread_id: threadId, run_id: runId } = await this.store.findRun(userId, params.run_id);
+    return this.read({ userId, threadId }, query, { runId });
+  }
+
   private async read(thread: ThreadKey, query: Of<'page'>['query'], of: { readonly runId?: string } = {}) {
     const { limit, before_seq: before } = query;
     const page = await this.store.readFeed(thread, { limit, ...of, ...omitUndefined({ before }) });
     const durations = await this.durations.of(thread, await this.withRest(thread, page.rows, before));
-    return toFeedPageReply({
-      ...page,
-      rows: page.rows.map((row) => ({ ...row, message: withDuration(row.message, durations) })),
-    });
+    const rows = page.rows.map((row) => ({ ...row, message: withDuration(row.message, durations) }));
+    return toFeedPageReply({ ...page, rows }, await this.readFeedback(thread, rows));
+  }
+
+  /** The feedback on each run, by the id of the run's last answer among the rows. */
+  private async readFeedback(thread: ThreadKey, rows: readonly FeedRow[]): Promise<ReadonlyMap<string, Feedback>> {
+    const answers = rows.filter(({ message }) => message.type === 'ai');
+    const lastOfRun = new Map(answers.map(({ runId, message }) => [runId ?? '', message.id]));
+    const found = await this.feedback.ofRuns(
+      thread,
+      [...lastOfRun.keys()].filter((runId) => runId !== ''),
+    );
+    return new Map([...found].map(([runId, feedback]) => [lastOfRun.get(runId) ?? '', feedback]));
   }
 
   /**

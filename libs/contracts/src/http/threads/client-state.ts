@@ -3,6 +3,7 @@ import { CHANNEL_NAMES, type CLIENT_CHANNELS, Todo } from '../../records/thread-
 import { oneLine } from '../../common/one-line.js';
 import { ClientMessages } from './client-messages.js';
 import { InputMessages } from './input-messages.js';
+import { StateMessages } from './state-messages.js';
 
 const MAX_TITLE_CHARS = 1_000;
 const MAX_ENTRIES = 1_000;
@@ -61,5 +62,10 @@ export const RunInput = anyObject
   .pipe(z.object({ ...channels, messages: InputMessages.optional(), returned: anyObject }));
 export type RunInput = z.output<typeof RunInput>;
 
-/** Values of a state update; fields that would not be stored are refused. */
-export const StateValues = anyObject.superRefine(refuseOwned).superRefine(refuseUnknown).pipe(z.object(channels));
+const clientValues = anyObject.superRefine(refuseOwned).superRefine(refuseUnknown);
+
+/** Values of a command's update: messages are the client's own. */
+export const CommandValues = clientValues.pipe(z.object(channels));
+
+/** Values of a state update; fields that would not be stored are refused. Messages may be edits of others, and removals. */
+export const StateValues = clientValues.pipe(z.object({ ...channels, messages: StateMessages.optional() }));

@@ -51,7 +51,7 @@ const typeOf = (value: unknown): 'ai' | 'tool' | undefined => {
   return typeof role === 'string' && Object.hasOwn(serverTypes, role) ? serverTypes[role] : undefined;
 };
 
-const InputMessage = z.unknown().transform((given, context): InputMessage => {
+export const InputMessage = z.unknown().transform((given, context): InputMessage => {
   const value = expandShorthand(given);
   const type = typeOf(value);
   const parsed =

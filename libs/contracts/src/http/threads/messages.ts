@@ -21,7 +21,10 @@ const FeedMessage = z.object({
   metadata: z.object({ caller: z.string() }),
   created_at: z.string(),
   event_type: z.enum(['llm.human.input', 'llm.ai.response', 'llm.tool.result']),
-  feedback: z.null(),
+  feedback: z
+    .object({ feedback_id: z.string(), rating: z.number().int(), comment: z.string().nullable() })
+    .nullable()
+    .describe('On the run as a whole, with its last answer in the page'),
 });
 export type FeedMessage = z.infer<typeof FeedMessage>;
 
@@ -70,4 +73,12 @@ const ofRun = route({
   refusals: [404],
 });
 
-export const messageRoutes = { page, list, ofRun };
+const ofRunAlone = route({
+  ...ofRun,
+  name: 'getMessagesOfRunById',
+  path: '/runs/:run_id/messages',
+  summary: 'What users see of one run, on whatever thread.',
+  params: z.object({ run_id: RunId }),
+});
+
+export const messageRoutes = { page, list, ofRun, ofRunAlone };

@@ -94,6 +94,11 @@ export const AssistantReply = z.object({
   updated_at: z.string(),
 });
 export type AssistantReply = z.infer<typeof AssistantReply>;
+export const ASSISTANT_FIELDS = AssistantReply.keyof();
+
+/** A version of an assistant; `created_at` is the time of the version. */
+export const AssistantVersionReply = AssistantReply.omit({ updated_at: true });
+export type AssistantVersionReply = z.infer<typeof AssistantVersionReply>;
 
 /** Final values of a run, or `{"__error__": {error, message}}` when it failed. */
 export const FinalValues = FreeJson;

@@ -250,6 +250,7 @@ describe('queries and cursors', () => {
       { sandbox: null },
       { unknown: 1 },
       { messages: [{ type: 'ai', content: 'x' }] },
+      { messages: [{ type: 'remove' }] },
       null,
       'x',
       [],

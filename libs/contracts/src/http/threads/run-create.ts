@@ -4,7 +4,8 @@ import { END_NODE, MultitaskStrategy, RunContextValues, StreamMode } from '../..
 import { NextNode } from '../../records/thread-state.js';
 import { MaxTokens, Temperature } from '../../settings/call-settings.js';
 import { ClientMetadata, FreeJson, OpenContext, Unsupported } from '../route.js';
-import { RunInput, StateValues } from './client-state.js';
+import { CommandValues, RunInput } from './client-state.js';
+import { Breakpoints, Configurable, refusedRunFields, RootNamespace } from './run-fields.js';
 
 const MAX_ASSISTANT_CHARS = 200;
 const MAX_URL_CHARS = 2_048;
@@ -31,22 +32,21 @@ const isClientKey = ([key, value]: readonly [string, unknown]): boolean =>
 /** The context of a client without null values and keys of the server. */
 const ContextJson = FreeJson.transform((value) => Object.fromEntries(Object.entries(value).filter(isClientKey)));
 
-const RunConfig = z
+export const RunConfig = z
   .object({
     /** Clamped, never refused: web clients send 1000, and a bad value is no reason to lose a message. */
     recursion_limit: z.unknown().optional(),
-    configurable: OpenContext.nullish(),
+    configurable: Configurable.nullish(),
     metadata: ClientMetadata.nullish(),
   })
   .catchall(Unsupported);
-
-const Breakpoints = z.union([z.literal('*'), z.array(z.string()).max(100)]);
 
 const streamModes = z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(StreamMode).max(20));
 
 /** The checkpoint where a run starts: LangGraph's checkpoint object; without an id it means the head. */
 export const CheckpointRef = z.object({
   checkpoint_id: CheckpointId.nullish(),
+  checkpoint_ns: RootNamespace.nullish(),
   follows_head: z
     .boolean()
     .nullish()
@@ -77,7 +77,7 @@ const Command = z
     goto: z
       .preprocess(onlyOne, GotoTarget.nullish())
       .describe('The node to continue at; open interrupts are withdrawn'),
-    update: z.preprocess(asObject, StateValues.nullish()).describe('Applied before the run continues'),
+    update: z.preprocess(asObject, CommandValues.nullish()).describe('Applied before the run continues'),
   })
   .catchall(Unsupported)
   .transform((command) =>
@@ -117,7 +117,10 @@ export const RunFields = z.object({
   interrupt_before: Breakpoints.nullish(),
   interrupt_after: Breakpoints.nullish(),
   stream_resumable: z.boolean().nullish().describe('Every stream can be resumed'),
-  durability: z.enum(['sync', 'async', 'exit']).nullish().describe('Every step is stored before the next begins'),
+  durability: z
+    .enum(['sync', 'async', 'exit'])
+    .nullish()
+    .describe('Every step is stored before the next begins, which is more than each of these asks for'),
   checkpoint_during: z.boolean().nullish().describe('As durability'),
   webhook: WebhookUrl.nullish().describe('URL that gets an event when the run has ended (docs/webhooks.md)'),
   after_seconds: z
@@ -126,6 +129,11 @@ export const RunFields = z.object({
     .max(MAX_AFTER_SECONDS)
     .nullish()
     .describe('The run starts no earlier than this after its admission; other runs of the thread may go first'),
+  strict_resume: z
+    .boolean()
+    .nullish()
+    .describe('Always: a resume that answers an interrupt that does not wait is a 409, and the thread stays as it was'),
+  ...refusedRunFields,
   ...ofPreparation,
 });
 
@@ -137,11 +145,15 @@ export type RunCreate = z.output<typeof RunFields>;
  * The checkpoint that a run starts from; undefined: the newest. Web clients that fetch one entry of history cannot show
  * branches: the checkpoint that they send is the last known head, not a request to go back to it.
  */
-export const startCheckpointOf = ({
-  checkpoint_id: id,
-  checkpoint,
-}: Pick<RunCreate, 'checkpoint_id' | 'checkpoint'>): string | undefined =>
-  id ?? (checkpoint?.follows_head === true ? undefined : (checkpoint?.checkpoint_id ?? undefined));
+export function startCheckpointOf(
+  body: Pick<RunCreate, 'checkpoint_id' | 'checkpoint' | 'config'>,
+): string | undefined {
+  const { checkpoint_id: id, checkpoint, config } = body;
+  if (typeof id === 'string') return id;
+  if (checkpoint?.follows_head === true) return undefined;
+  const configured = config?.configurable?.['checkpoint_id'];
+  return checkpoint?.checkpoint_id ?? (typeof configured === 'string' ? configured : undefined);
+}
 
 /** The run's settings: `context` over `config.configurable`, without the server's keys. */
 export const RunContextInput = ContextJson.transform(

@@ -1,13 +1,16 @@
 import { z } from 'zod';
-import { RunId } from '../../common/ids.js';
+import { RunId, ThreadId } from '../../common/ids.js';
 import { CancelAction, RunStatus, StreamMode } from '../../records/runs.js';
 import { FinalValues, RUN_FIELDS, RunReply } from './replies.js';
-import { QueryFlag, queryInt, queryList, route } from '../route.js';
+import { QueryFlag, queryInt, queryList, route, unsupported, Unsupported } from '../route.js';
 import { RunCreate } from './run-create.js';
+import { RunBatch } from './run-batch.js';
+import { StreamNamespaces } from './run-fields.js';
 import { ThreadPath } from './threads.js';
 
 const RunPath = ThreadPath.extend({ run_id: RunId });
-const MAX_BATCH = 100;
+const MAX_CANCELLED = 1_000;
+const StreamQuery = z.object({ namespace: StreamNamespaces });
 
 const started = { group: 'Runs', method: 'POST', refusals: [404, 409, 429] } as const;
 
@@ -27,6 +30,7 @@ const stream = route({
   path: '/threads/:thread_id/runs/stream',
   summary: 'Start a run and stream its events.',
   params: ThreadPath,
+  query: StreamQuery,
   body: RunCreate,
   reply: 'event-stream',
 });
@@ -94,6 +98,14 @@ const join = route({
   refusals: [404, 429],
 });
 
+/** Streams are resumed by `Last-Event-ID`; an event has no checkpoint that it could be found by. */
+const JoinQuery = z.object({
+  cancel_on_disconnect: QueryFlag.optional(),
+  stream_mode: queryList(StreamMode).optional(),
+  namespace: StreamNamespaces,
+  checkpoint_id: unsupported('a stream is resumed by the header Last-Event-ID'),
+});
+
 const joinStream = route({
   name: 'joinRunStream',
   group: 'Runs',
@@ -101,10 +113,7 @@ const joinStream = route({
   path: '/threads/:thread_id/runs/:run_id/stream',
   summary: 'Events of a run from the start, or after the header Last-Event-ID, until its end.',
   params: RunPath,
-  query: z.object({
-    cancel_on_disconnect: QueryFlag.optional(),
-    stream_mode: queryList(StreamMode).optional(),
-  }),
+  query: JoinQuery,
   reply: 'event-stream',
   refusals: [404, 429],
 });
@@ -116,8 +125,36 @@ const cancel = route({
   path: '/threads/:thread_id/runs/:run_id/cancel',
   summary: 'Stop a run; with wait=1 the answer is 204 once it has stopped, otherwise 202.',
   params: RunPath,
-  query: z.object({ wait: QueryFlag.optional(), action: CancelAction.default('interrupt') }),
+  query: z.object({
+    wait: QueryFlag.optional(),
+    action: CancelAction.default('interrupt'),
+    reason: unsupported('runs have no reason of their cancellation'),
+  }),
   status: 202,
+  reply: 'empty',
+  refusals: [404],
+});
+
+const cancelMany = route({
+  name: 'cancelRuns',
+  group: 'Runs',
+  method: 'POST',
+  path: '/runs/cancel',
+  summary: 'Stop runs: those with these ids, of this thread, or with this status; those that have ended do not change.',
+  query: z.object({ action: CancelAction.default('interrupt') }),
+  body: z
+    .object({
+      thread_id: ThreadId.nullish(),
+      run_ids: z.array(RunId).max(MAX_CANCELLED).nullish(),
+      status: z.enum(['pending', 'running', 'all']).nullish().describe('Default all'),
+    })
+    .catchall(Unsupported)
+    .refine(
+      ({ thread_id, run_ids, status }) =>
+        [thread_id, run_ids, status].some((part) => part !== null && part !== undefined),
+      'must have thread_id, run_ids or status',
+    ),
+  status: 204,
   reply: 'empty',
   refusals: [404],
 });
@@ -138,6 +175,7 @@ const streamAlone = route({
   name: 'streamStatelessRun',
   path: '/runs/stream',
   summary: 'Start a run on a thread of its own and stream its events.',
+  query: StreamQuery,
   body: RunCreate,
   reply: 'event-stream',
 });
@@ -156,9 +194,27 @@ const batch = route({
   name: 'createStatelessRuns',
   path: '/runs/batch',
   summary: 'Start several runs, each on a thread of its own.',
-  body: z.array(RunCreate).min(1).max(MAX_BATCH),
+  body: RunBatch,
   reply: z.array(RunReply),
 });
 
-export const runRoutes = { create, stream, wait, list, get, remove, join, joinStream, cancel };
-export const statelessRoutes = { create: createAlone, stream: streamAlone, wait: waitAlone, batch };
+const joinStreamAlone = route({
+  name: 'joinStatelessRunStream',
+  group: 'Stateless runs',
+  method: 'GET',
+  path: '/runs/:run_id/stream',
+  summary: 'Events of a run on whatever thread, as GET /threads/{thread_id}/runs/{run_id}/stream.',
+  params: z.object({ run_id: RunId }),
+  query: JoinQuery,
+  reply: 'event-stream',
+  refusals: [404, 429],
+});
+
+export const runRoutes = { create, stream, wait, list, get, remove, join, joinStream, cancel, cancelMany };
+export const statelessRoutes = {
+  create: createAlone,
+  stream: streamAlone,
+  wait: waitAlone,
+  batch,
+  joinStream: joinStreamAlone,
+};

@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { CheckpointId, ThreadId } from '../../common/ids.js';
+import { ThreadId } from '../../common/ids.js';
+import { ThreadStreamMode } from '../../records/runs.js';
 import { ThreadStatus } from '../../records/thread-state.js';
-import { StateValues } from './client-state.js';
-import { StateReply, StateUpdateReply, THREAD_FIELDS, ThreadReply, TokenUsageReply } from './replies.js';
-import { ClientMetadata, FreeJson, QueryFlag, route, Unsupported } from '../route.js';
-import { CheckpointRef } from './run-create.js';
+import { THREAD_FIELDS, ThreadReply, TokenUsageReply } from './replies.js';
+import { ClientMetadata, FreeJson, queryList, route, Unsupported } from '../route.js';
+import { stateRoutes } from './state-routes.js';
+import { ThreadPath } from './thread-path.js';
 
-export const ThreadPath = z.object({ thread_id: ThreadId });
+export { ThreadPath };
 
 const MAX_LIST = 1_000;
 const limit = (max: number) => z.number().int().min(1).max(max).default(10);
@@ -79,6 +80,11 @@ const get = route({
   path: '/threads/:thread_id',
   summary: 'A thread with its current values.',
   params: ThreadPath,
+  query: z.object({
+    include: queryList(z.enum(['ttl']))
+      .optional()
+      .describe('ttl: null, as threads are stored until they are deleted'),
+  }),
   reply: ThreadReply,
   refusals: [404],
 });
@@ -88,7 +94,7 @@ const patch = route({
   group: 'Threads',
   method: 'PATCH',
   path: '/threads/:thread_id',
-  summary: 'Merge metadata, key by key.',
+  summary: 'Merge metadata, key by key. The header Prefer: return=minimal asks for a 204 without a body.',
   params: ThreadPath,
   body: z.object({ metadata: ClientMetadata.nullish() }).catchall(Unsupported),
   reply: ThreadReply,
@@ -118,6 +124,37 @@ const copy = route({
   refusals: [404, 409],
 });
 
+const MAX_PRUNED = 100;
+
+const prune = route({
+  name: 'pruneThreads',
+  group: 'Threads',
+  method: 'POST',
+  path: '/threads/prune',
+  summary:
+    'Delete threads, or with strategy keep_latest all their checkpoints but the newest. Threads that do not exist or have a run in flight are left as they are and do not count.',
+  body: z
+    .object({
+      thread_ids: z.array(ThreadId).min(1).max(MAX_PRUNED),
+      strategy: z.enum(['delete', 'keep_latest']).default('delete'),
+    })
+    .catchall(Unsupported),
+  reply: z.object({ pruned_count: z.number().int() }),
+});
+
+const joinStream = route({
+  name: 'joinThreadStream',
+  group: 'Threads',
+  method: 'GET',
+  path: '/threads/:thread_id/stream',
+  summary:
+    'Events of the runs of a thread as they start, from those in flight or after the header Last-Event-ID, until the thread is deleted.',
+  params: ThreadPath,
+  query: z.object({ stream_mode: queryList(ThreadStreamMode).optional().describe('Default run_modes') }),
+  reply: 'event-stream',
+  refusals: [404, 429],
+});
+
 const tokenUsage = route({
   name: 'getThreadTokenUsage',
   group: 'Threads',
@@ -129,97 +166,6 @@ const tokenUsage = route({
   refusals: [404],
 });
 
-const state = route({
-  name: 'getThreadState',
-  group: 'State',
-  method: 'GET',
-  path: '/threads/:thread_id/state',
-  summary: 'The newest state.',
-  params: ThreadPath,
-  query: z.object({ subgraphs: QueryFlag.optional() }),
-  reply: StateReply,
-  refusals: [404],
-});
-
-const stateAt = route({
-  name: 'getThreadStateAt',
-  group: 'State',
-  method: 'GET',
-  path: '/threads/:thread_id/state/:checkpoint_id',
-  summary: 'The state at a checkpoint.',
-  params: ThreadPath.extend({ checkpoint_id: CheckpointId }),
-  query: z.object({ subgraphs: QueryFlag.optional() }),
-  reply: StateReply,
-  refusals: [404],
-});
-
-const stateAtCheckpoint = route({
-  name: 'postThreadStateAt',
-  group: 'State',
-  method: 'POST',
-  path: '/threads/:thread_id/state/checkpoint',
-  summary: 'The state at a checkpoint, named in the body.',
-  params: ThreadPath,
-  body: z.object({ checkpoint: CheckpointRef }),
-  reply: StateReply,
-  refusals: [404],
-});
-
-const updateState = route({
-  name: 'updateThreadState',
-  group: 'State',
-  method: 'POST',
-  path: '/threads/:thread_id/state',
-  summary: 'Write a checkpoint: title, todos, artifacts and messages of type human or system.',
-  params: ThreadPath,
-  body: z
-    .object({
-      values: StateValues,
-      as_node: z.string().max(200).nullish(),
-      checkpoint_id: CheckpointId.nullish(),
-      checkpoint: CheckpointRef.nullish(),
-    })
-    .catchall(Unsupported),
-  reply: StateUpdateReply,
-  refusals: [404, 409],
-});
-
-/** Older than this checkpoint; an id, or LangGraph's config object. */
-const Before = z.union([
-  CheckpointId,
-  z.object({ checkpoint_id: CheckpointId }).transform((value) => value.checkpoint_id),
-  z
-    .object({ configurable: z.object({ checkpoint_id: CheckpointId }) })
-    .transform((value) => value.configurable.checkpoint_id),
-]);
-
-const history = route({
-  name: 'getThreadHistory',
-  group: 'State',
-  method: 'POST',
-  path: '/threads/:thread_id/history',
-  summary:
-    'States, newest first. A page ends early when it gets large; X-Pagination-Next is the `before` of the next, when there may be one.',
-  params: ThreadPath,
-  body: z.preprocess(
-    (value) => value ?? {},
-    z
-      .object({
-        limit: z
-          .number()
-          .int()
-          .min(1)
-          .transform((value) => Math.min(value, MAX_LIST))
-          .default(10),
-        before: Before.nullish(),
-        metadata: FreeJson.nullish(),
-      })
-      .catchall(Unsupported),
-  ),
-  reply: z.array(StateReply),
-  refusals: [404],
-});
-
 export const threadRoutes = {
   create,
   search,
@@ -228,10 +174,8 @@ export const threadRoutes = {
   patch,
   remove,
   copy,
+  prune,
+  joinStream,
   tokenUsage,
-  state,
-  stateAt,
-  stateAtCheckpoint,
-  updateState,
-  history,
+  ...stateRoutes,
 };

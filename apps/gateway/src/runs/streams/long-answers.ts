@@ -1,0 +1,122 @@
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { AppError } from '@caribou/contracts';
+import type { Logger } from '@caribou/core';
+import type { Metrics } from '@caribou/observability';
+import type { FastifyReply } from 'fastify';
+import { Dependency } from '../../dependency.js';
+import { addQuota } from '../../http/rate-limit-headers.js';
+import { endRefusals } from '../../http/retry-estimates.js';
+import type { GatewaySettings } from '../../settings.js';
+import { SlowReaders } from './slow-readers.js';
+import { ResponseGone, SseWriter, type WriterOptions } from './sse-writer.js';
+import { StreamRegistry } from './stream-registry.js';
+
+/** Time after which a connection is closed whose reader does not accept a write. */
+const STALL_MS = 30_000;
+
+/** Headers and heartbeat of an event stream. */
+export const EVENT_STREAM = {
+  headers: {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+  },
+  beat: ': heartbeat\n\n',
+} as const;
+
+export interface StreamClient {
+  readonly userId: string;
+  readonly reply: FastifyReply;
+}
+
+/** A long response, once what it shows was found. */
+export interface LongAnswer extends Omit<WriterOptions, 'stallMs' | 'slowReaders'> {
+  /** Fields of its log lines. */
+  readonly about: { readonly threadId: string; readonly runId?: string };
+  write(writer: SseWriter): Promise<void>;
+  /** Called when the client has left; not when the gateway has cut it off. */
+  readonly onLeft?: () => Promise<void>;
+}
+
+/** Writes the long responses of this process: counted for each user, and broken off when the process stops. */
+@Injectable()
+export class LongAnswers implements OnModuleDestroy {
+  private readonly registry: StreamRegistry;
+  private readonly slowReaders: SlowReaders;
+
+  constructor(
+    @Dependency('settings') settings: Pick<GatewaySettings, 'maxStreamsPerUser' | 'maxSlowReaderBytes'>,
+    @Dependency('logger') private readonly logger: Logger,
+    @Dependency('metrics') metrics: Pick<Metrics, 'measure'>,
+  ) {
+    this.registry = new StreamRegistry(settings.maxStreamsPerUser);
+    this.slowReaders = new SlowReaders(settings.maxSlowReaderBytes);
+    metrics.measure('open_streams', () => this.registry.size);
+    metrics.measure('slow_reader_bytes', () => this.slowReaders.heldBytes);
+  }
+
+  /** Breaks off all streams without an `end` when the process stops, so that clients reconnect to another gateway. */
+  onModuleDestroy(): void {
+    this.registry.cutAll();
+  }
+
+  /**
+   * Counts the response, finds what it shows, and writes it; an error during the writing breaks off the connection.
+   *
+   * @throws {RateLimitedError} when the user has too many long answers open; `find` is not called then
+   */
+  async respond({ userId, reply }: StreamClient, find: () => Promise<LongAnswer>): Promise<void> {
+    const release = this.registry.take(userId);
+    addQuota(reply, this.registry.useOf(userId));
+    try {
+      const answer = await find();
+      const headers = { ...headersOf(reply), ...answer.headers };
+      endRefusals(reply.request);
+      reply.hijack();
+      if (reply.request.method === 'HEAD') reply.raw.writeHead(200, headers).end();
+      else {
+        const options = { ...answer, headers, stallMs: STALL_MS, slowReaders: this.slowReaders };
+        await this.write(answer, new SseWriter(reply.raw, options));
+      }
+    } finally {
+      release();
+    }
+  }
+
+  private async write(answer: LongAnswer, writer: SseWriter): Promise<void> {
+    this.registry.add(writer);
+    try {
+      await answer.write(writer);
+    } catch (error) {
+      if (error instanceof ResponseGone) {
+        const left = { event: 'stream.left', ...answer.about, reason: error.reason };
+        if (error.reason === 'slow')
+          this.logger.warn(left, 'a slow reader was cut off: too much waits for slow readers');
+        else this.logger.debug(left, 'the client is gone');
+        if (causedByClient(error)) await this.afterLeaving(answer);
+      } else {
+        this.logger.error({ event: 'stream.broke', ...answer.about, error }, 'the stream broke');
+        writer.cut('shutdown');
+      }
+    } finally {
+      this.registry.remove(writer);
+    }
+  }
+
+  private async afterLeaving({ about, onLeft }: LongAnswer): Promise<void> {
+    try {
+      await onLeft?.();
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      this.logger.warn({ event: 'stream.left', ...about, error }, 'the run could not be cancelled');
+    }
+  }
+}
+
+/** Whether the client has left, and the gateway has not cut it off. */
+const causedByClient = ({ reason }: ResponseGone): boolean => reason === 'client' || reason === 'stalled';
+
+/** Headers that hooks have already set, mainly those of CORS. */
+function headersOf(reply: FastifyReply): Record<string, string> {
+  return Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]));
+}
