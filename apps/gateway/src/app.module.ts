@@ -33,7 +33,14 @@ import { StatelessRunsController } from './runs/stateless-runs.controller.js';
 import { SkillInstaller } from './skills/skill-installer.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
+import { OpenStreams } from './runs/streams/open-streams.js';
 import { RunStreams } from './runs/streams/run-streams.js';
+import { RunCommands } from './protocol/commands/run-commands.js';
+import { StateCommands } from './protocol/commands/state-commands.js';
+import { ProtocolCommands } from './protocol/commands/protocol-commands.js';
+import { ProtocolController } from './protocol/protocol.controller.js';
+import { ProtocolStreams } from './protocol/protocol-streams.js';
+import { ProtocolSockets } from './protocol/socket/protocol-sockets.js';
 import { SuggestionsController } from './threads/suggestions/suggestions.controller.js';
 import { SuggestionsService } from './threads/suggestions/suggestions.service.js';
 import { ReadinessCheck } from './system/readiness.js';
@@ -60,6 +67,7 @@ export class AppModule {
         RegenerationController,
         RunsController,
         StatelessRunsController,
+        ProtocolController,
         TasksController,
         UploadsController,
         ArtifactsController,
@@ -102,7 +110,13 @@ export class AppModule {
         McpConfigService,
         SignInService,
         SuggestionsService,
+        OpenStreams,
         RunStreams,
+        RunCommands,
+        StateCommands,
+        ProtocolCommands,
+        ProtocolStreams,
+        ProtocolSockets,
         ReadinessCheck,
       ],
     };

@@ -56,6 +56,7 @@ export type {
   CopiedThread,
   FeedPage,
   FeedRow,
+  OrderedRun,
   RunEventLog,
   ThreadSearch,
   ThreadStore,

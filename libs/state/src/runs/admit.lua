@@ -129,6 +129,14 @@ if clears then
     set_cancel(current, p.strategy)
   end
 end
+-- The number of the run in its thread, by which events of all runs are ordered. A thread whose runs an earlier version
+-- admitted without numbers begins after them.
+local function next_ordinal()
+  local ordinal = redis.call('HINCRBY', record_key, 'admitted', 1)
+  local unnumbered = ordinal == 1 and redis.call('ZCARD', runs_key) or 0
+  return unnumbered == 0 and ordinal or redis.call('HINCRBY', record_key, 'admitted', unnumbered)
+end
+
 redis.call('INCRBY', stored_key, bytes)
 redis.call('SET', kwargs_key(p.run), kwargs)
 if record then touch(record, 'status', 'busy') else record = create_thread(thread_metadata, p.temporary, 'busy') end
@@ -136,7 +144,8 @@ if record then touch(record, 'status', 'busy') else record = create_thread(threa
 local fields = { 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user, 'assistant_id', p.assistant,
   'status', 'pending', 'metadata', metadata, 'stored', text_of(bytes), 'multitask_strategy', p.strategy, 'created_at', now_iso,
   'updated_at', now_iso, 'fork_checkpoint_id', fork, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
-  'admitted_head', record.head, 'seq', '0', 'bytes', '0', 'border', '0', 'border_bytes', '0' }
+  'admitted_head', record.head, 'seq', '0', 'bytes', '0', 'border', '0', 'border_bytes', '0',
+  'ordinal', text_of(next_ordinal()) }
 if p.api_key ~= '' then append_to(fields, 'api_key', p.api_key) end
 if p.agent ~= p.assistant then append_to(fields, 'agent', p.agent) end
 if p.traceparent ~= '' then append_to(fields, 'traceparent', p.traceparent) end

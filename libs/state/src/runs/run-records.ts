@@ -1,6 +1,6 @@
 import { ConflictError, NotFoundError, type RunRecord, RunStatus, type RunSummary } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { RunQuery, ThreadStore } from '../ports/thread-store.js';
+import type { OrderedRun, RunQuery, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { MAX_READ_BYTES, readHashes } from '../redis/read-hashes.js';
 import { runOf, summaryOf } from './run-codec.js';
@@ -29,7 +29,7 @@ export async function readRun(redis: RedisConnection, userId: string, runId: str
 
 export function runRecords(
   redis: RedisConnection,
-): Pick<ThreadStore, 'getRun' | 'runStatus' | 'listRuns' | 'deleteRun'> {
+): Pick<ThreadStore, 'getRun' | 'runStatus' | 'listRuns' | 'newestRuns' | 'admittedRuns' | 'deleteRun'> {
   /** Reads the first of these runs, as many as one page may contain. */
   async function readSummaries(userId: string, runIds: readonly string[]): Promise<RunSummary[]> {
     const prefix = redis.keys.runPrefix(userId);
@@ -74,6 +74,27 @@ export function runRecords(
     return found.slice(query.offset, wanted);
   }
 
+  async function newestRuns(thread: ThreadKey, limit: number): Promise<readonly OrderedRun[]> {
+    const { runs } = redis.keys.thread(thread);
+    const prefix = redis.keys.runPrefix(thread.userId);
+    const [ids, count] = await redis.use((client) =>
+      Promise.all([client.zrevrange(runs, 0, limit - 1), client.zcard(runs)]),
+    );
+    const records = await redis.use((client) =>
+      Promise.all(ids.map((id) => client.hmget(prefix + id, 'status', 'ordinal'))),
+    );
+    return ids.flatMap((runId, index) => {
+      const [status, ordinal] = records[index] ?? [];
+      if (status === null || status === undefined) return [];
+      // Runs that an earlier version admitted have no number; numbers begin after them.
+      return [{ runId, ordinal: Number(ordinal ?? count - index), status: RunStatus.parse(status) }];
+    });
+  }
+
+  async function admittedRuns(thread: ThreadKey): Promise<number> {
+    return Number((await redis.use((client) => client.hget(redis.keys.thread(thread).record, 'admitted'))) ?? 0);
+  }
+
   async function deleteRun(thread: ThreadKey, runId: string): Promise<void> {
     const [outcome] = await callThread(redis, thread, deleteScript, { params: { run: runId } });
     if (outcome === 'no_run') throw noRun(runId);
@@ -81,5 +102,5 @@ export function runRecords(
       throw new ConflictError('the run is in flight: cancel it first', { details: { runId } });
   }
 
-  return { getRun, runStatus, listRuns, deleteRun };
+  return { getRun, runStatus, listRuns, newestRuns, admittedRuns, deleteRun };
 }

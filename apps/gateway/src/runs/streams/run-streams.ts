@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AppError, type RunRecord, type RunSummary, type StreamMode } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { RunEventLog, ThreadStore } from '@caribou/state';
@@ -14,14 +14,22 @@ import { RunsService } from '../runs.service.js';
 import { readFinalValues, runOutcome, type RunOutcome } from './run-outcome.js';
 import { streamRun } from './run-stream.js';
 import { ResponseGone, SseWriter, type WriterOptions } from './sse-writer.js';
-import { SlowReaders } from './slow-readers.js';
-import { StreamRegistry } from './stream-registry.js';
-import { ValuesCache } from './values-cache.js';
+import { OpenStreams } from './open-streams.js';
 
 /** Time after which a connection is closed whose reader does not accept a write. */
-const STALL_MS = 30_000;
+export const STALL_MS = 30_000;
 /** Interval of the newlines that a waiting answer sends. */
 const NEWLINE_MS = 1_000;
+
+/** How an event stream is sent. */
+export const EVENT_STREAM = {
+  headers: {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+  },
+  beat: ': heartbeat\n\n',
+} as const;
 
 export interface StreamClient {
   readonly userId: string;
@@ -48,32 +56,17 @@ interface Answer extends WaitOptions, Omit<WriterOptions, 'stallMs' | 'slowReade
 
 /** Writes long responses: event streams, and answers that wait for the end of a run. */
 @Injectable()
-export class RunStreams implements OnModuleDestroy {
-  private readonly values: ValuesCache;
-  private readonly registry: StreamRegistry;
-  private readonly slowReaders: SlowReaders;
-
+export class RunStreams {
   constructor(
     @Dependency('threadStore') private readonly store: ThreadStore,
     @Dependency('eventLog') private readonly log: RunEventLog,
     @Dependency('bus') private readonly bus: GatewayBus,
     @Dependency('settings') private readonly settings: GatewaySettings,
     @Dependency('logger') private readonly logger: Logger,
-    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap' | 'measure' | 'measureCache'>,
+    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap'>,
     private readonly runs: RunsService,
-  ) {
-    this.values = new ValuesCache(store);
-    this.registry = new StreamRegistry(settings.maxStreamsPerUser);
-    this.slowReaders = new SlowReaders(settings.maxSlowReaderBytes);
-    metrics.measureCache('values', this.values.bytes);
-    metrics.measure('open_streams', () => this.registry.size);
-    metrics.measure('slow_reader_bytes', () => this.slowReaders.heldBytes);
-  }
-
-  /** Breaks off all streams without an `end` when the process stops, so that clients reconnect to another gateway. */
-  onModuleDestroy(): void {
-    this.registry.cutAll();
-  }
+    private readonly open: OpenStreams,
+  ) {}
 
   /**
    * Starts or finds a run and streams its events to its end.
@@ -85,12 +78,7 @@ export class RunStreams implements OnModuleDestroy {
     const checkMs = this.settings.heartbeatMs;
     await this.answer(client, find, {
       ...wait,
-      headers: {
-        'content-type': 'text/event-stream; charset=utf-8',
-        'cache-control': 'no-cache',
-        'x-accel-buffering': 'no',
-      },
-      beat: ': heartbeat\n\n',
+      ...EVENT_STREAM,
       beatMs: checkMs,
       write: (run, writer) => {
         const shown = modes.length > 0 ? modes : run.kwargs.stream_mode;
@@ -127,16 +115,16 @@ export class RunStreams implements OnModuleDestroy {
   }
 
   private get ports() {
-    const { store, log, bus, values, metrics } = this;
-    return { store, log, bus, values, onGap: () => metrics.streamGap() };
+    const { store, log, bus, metrics } = this;
+    return { store, log, bus, values: this.open.values, onGap: () => metrics.streamGap() };
   }
 
   /**
    * Counts the response, finds the run, and writes the answer; an error during the writing breaks off the connection.
    */
   private async answer({ userId, reply }: StreamClient, find: () => Promise<RunRecord>, answer: Answer): Promise<void> {
-    const release = this.registry.take(userId);
-    addQuota(reply, this.registry.useOf(userId));
+    const release = this.open.registry.take(userId);
+    addQuota(reply, this.open.registry.useOf(userId));
     try {
       const run = await find();
       const headers = { ...headersOf(reply), ...linksOf(run), ...answer.headers };
@@ -144,7 +132,7 @@ export class RunStreams implements OnModuleDestroy {
       reply.hijack();
       if (reply.request.method === 'HEAD') reply.raw.writeHead(200, headers).end();
       else {
-        const options = { ...answer, headers, stallMs: STALL_MS, slowReaders: this.slowReaders };
+        const options = { ...answer, headers, stallMs: STALL_MS, slowReaders: this.open.slowReaders };
         await this.write(run, answer, new SseWriter(reply.raw, options));
       }
     } finally {
@@ -153,7 +141,7 @@ export class RunStreams implements OnModuleDestroy {
   }
 
   private async write(run: RunRecord, answer: Answer, writer: SseWriter): Promise<void> {
-    this.registry.add(writer);
+    this.open.registry.add(writer);
     try {
       await answer.write(run, writer);
     } catch (error) {
@@ -170,7 +158,7 @@ export class RunStreams implements OnModuleDestroy {
         writer.cut('shutdown');
       }
     } finally {
-      this.registry.remove(writer);
+      this.open.registry.remove(writer);
     }
   }
 
@@ -194,6 +182,6 @@ export function linksOf({ thread_id, run_id }: RunRecord): Readonly<Record<strin
 }
 
 /** Headers that hooks have already set, mainly those of CORS. */
-function headersOf(reply: FastifyReply): Record<string, string> {
+export function headersOf(reply: FastifyReply): Record<string, string> {
   return Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]));
 }

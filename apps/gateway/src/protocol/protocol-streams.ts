@@ -1,0 +1,110 @@
+import { type EventFilter, PROTOCOL_CHANNELS, type RouteInput, type protocolRoutes } from '@caribou/contracts';
+import type { Logger, ThreadKey } from '@caribou/core';
+import type { Metrics } from '@caribou/observability';
+import type { RunEventLog, ThreadStore } from '@caribou/state';
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Dependency, type GatewayBus } from '../dependency.js';
+import { addQuota } from '../http/rate-limit-headers.js';
+import { endRefusals } from '../http/retry-estimates.js';
+import { OpenStreams } from '../runs/streams/open-streams.js';
+import { EVENT_STREAM, headersOf, STALL_MS } from '../runs/streams/run-streams.js';
+import { ResponseGone, SseWriter } from '../runs/streams/sse-writer.js';
+import type { GatewaySettings } from '../settings.js';
+import { type Filter, isDelivered } from './event-filter.js';
+import { eventParts } from './projected-event.js';
+import { seqOfEventId } from './sequence.js';
+import { type EventSink, ThreadStream, type ThreadStreamPorts } from './thread-stream.js';
+import { ThreadWatches } from './thread-watches.js';
+
+/** Streams the events of threads: as server-sent events here, and for the subscriptions of sockets. */
+@Injectable()
+export class ProtocolStreams {
+  private readonly watches: ThreadWatches;
+
+  constructor(
+    @Dependency('threadStore') private readonly store: ThreadStore,
+    @Dependency('eventLog') private readonly log: RunEventLog,
+    @Dependency('bus') private readonly bus: GatewayBus,
+    @Dependency('settings') private readonly settings: GatewaySettings,
+    @Dependency('logger') private readonly logger: Logger,
+    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap'>,
+    private readonly open: OpenStreams,
+  ) {
+    this.watches = new ThreadWatches({ store, bus }, settings.heartbeatMs);
+  }
+
+  /**
+   * Sends the events of a thread until the client leaves.
+   *
+   * @throws {QuotaError} when the user has too many streams open
+   */
+  async send(thread: ThreadKey, filter: EventFilter, reply: FastifyReply): Promise<void> {
+    const { registry, slowReaders } = this.open;
+    const release = registry.take(thread.userId);
+    addQuota(reply, registry.useOf(thread.userId));
+    try {
+      const headers = { ...headersOf(reply), ...EVENT_STREAM.headers };
+      endRefusals(reply.request);
+      reply.hijack();
+      const beatMs = this.settings.heartbeatMs;
+      const options = { ...EVENT_STREAM, headers, beatMs, stallMs: STALL_MS, slowReaders };
+      await this.write(thread, filter, new SseWriter(reply.raw, options));
+    } finally {
+      release();
+    }
+  }
+
+  /** Gives the events of a thread to a sink until its signal aborts. @throws the signal's reason */
+  follow(thread: ThreadKey, since: number | undefined, sink: EventSink): Promise<never> {
+    return new ThreadStream(this.ports, { thread, since, checkMs: this.settings.heartbeatMs }, sink).run();
+  }
+
+  private async write(thread: ThreadKey, filter: EventFilter, writer: SseWriter): Promise<void> {
+    this.open.registry.add(writer);
+    try {
+      // Clients wait for the headers, and there may be no event for long.
+      writer.begin();
+      await this.follow(thread, filter.since ?? undefined, sinkOf(writer, filter));
+    } catch (error) {
+      const { threadId } = thread;
+      if (error instanceof ResponseGone) {
+        const left = { event: 'stream.left', threadId, reason: error.reason };
+        if (error.reason === 'slow')
+          this.logger.warn(left, 'a slow reader was cut off: too much waits for slow readers');
+        else this.logger.debug(left, 'the client is gone');
+      } else {
+        this.logger.error({ event: 'stream.broke', threadId, error }, 'the stream broke');
+        writer.cut('shutdown');
+      }
+    } finally {
+      this.open.registry.remove(writer);
+    }
+  }
+
+  private get ports(): ThreadStreamPorts {
+    const { store, log, bus, watches, metrics } = this;
+    return { store, log, bus, watches, values: this.open.values, onGap: () => metrics.streamGap() };
+  }
+}
+
+const sinkOf = (writer: SseWriter, filter: Filter): EventSink => ({
+  signal: writer.signal,
+  wants: (event) => isDelivered(event, filter),
+  write: (event, values) => writer.write('message', eventParts(event, values), event.eventId),
+  flush: () => writer.flush(),
+  pauseWhenSlow: (source) => writer.pauseWhenSlow(source),
+});
+
+/** The filter in the query of a GET; a Last-Event-ID counts as `since`. */
+export function filterOfQuery(
+  { channels, namespaces, depth, since }: RouteInput<typeof protocolRoutes.joinEvents>['query'],
+  lastEventId: string | undefined,
+): EventFilter {
+  return {
+    channels: channels === undefined || channels.length === 0 ? [...PROTOCOL_CHANNELS] : channels,
+    namespaces,
+    depth,
+    since: seqOfEventId(lastEventId) ?? since,
+  };
+}
