@@ -17,6 +17,8 @@ export interface ProjectedEvent {
   readonly tag?: string;
   /** Whether this is the lifecycle of the run itself, in whose ids clients read the run. */
   readonly isOfRun?: boolean;
+  /** Whether it is the newest state in place of events that are gone. */
+  readonly isSnapshot?: boolean;
   /** Whether it ends the run. */
   readonly isLast?: boolean;
 }

@@ -56,7 +56,7 @@ export class ProtocolStreams {
   }
 
   /** Gives the events of a thread to a sink until its signal aborts. @throws the signal's reason */
-  follow(thread: ThreadKey, since: number | undefined, sink: EventSink): Promise<never> {
+  follow(thread: ThreadKey, since: readonly (number | undefined)[], sink: EventSink): Promise<never> {
     return new ThreadStream(this.ports, { thread, since, checkMs: this.settings.heartbeatMs }, sink).run();
   }
 
@@ -65,7 +65,7 @@ export class ProtocolStreams {
     try {
       // Clients wait for the headers, and there may be no event for long.
       writer.begin();
-      await this.follow(thread, filter.since ?? undefined, sinkOf(writer, filter));
+      await this.follow(thread, [filter.since ?? undefined], sinkOf(writer, filter));
     } catch (error) {
       const { threadId } = thread;
       if (error instanceof ResponseGone) {

@@ -7,7 +7,7 @@ import type { ValuesCache } from '../runs/streams/values-cache.js';
 import type { SequencedEvent } from './projected-event.js';
 import { RunProjection } from './projections/run-projection.js';
 import { fromSeq, isNeeded, LAST_INDEX, toSeq } from './sequence.js';
-import { MAX_REPLAYED_RUNS, nextRun, startPosition } from './thread-position.js';
+import { MAX_REPLAYED_RUNS, nextRun, type StartPosition, startPosition } from './thread-position.js';
 import type { ThreadWatch, ThreadWatches } from './thread-watches.js';
 
 export interface ThreadStreamPorts extends FollowPorts {
@@ -20,6 +20,8 @@ export interface ThreadStreamPorts extends FollowPorts {
 
 /** Where the events of a stream go. */
 export interface EventSink {
+  /** Called once, with where each of the readers begins. */
+  begin?(starts: readonly StartPosition[]): void;
   /** Aborts when the events are no longer wanted. */
   readonly signal: AbortSignal;
   /** Whether an event is delivered; asked before its data is read. */
@@ -34,8 +36,11 @@ export interface EventSink {
 
 export interface ThreadStreamRequest {
   readonly thread: ThreadKey;
-  /** The sequence number up to which the client has all events; absent: the stream begins with the current or last run. */
-  readonly since: number | undefined;
+  /**
+   * The sequence number up to which the client has all events; undefined: from the begin of the current or last run. Where the sink
+   * delivers to several readers, those of all of them.
+   */
+  readonly since: readonly (number | undefined)[];
   /** Milliseconds without events after which the store is asked. */
   readonly checkMs: number;
 }
@@ -67,10 +72,12 @@ export class ThreadStream {
   async run(): Promise<never> {
     const watch = await this.ports.watches.open(this.request.thread);
     try {
-      const start = startPosition(await this.newestRuns(), this.request.since);
-      this.since = start.since;
-      this.done = start.done;
-      let { isGap } = start;
+      const runs = await this.newestRuns();
+      const starts = this.request.since.map((since) => startPosition(runs, since));
+      this.sink.begin?.(starts);
+      this.since = Math.min(...starts.map(({ since }) => since));
+      this.done = Math.min(...starts.map(({ done }) => done));
+      let isGap = starts.some((start) => start.isGap);
       for (;;) {
         const next = await this.waitForRun(watch);
         if (next !== undefined) await this.streamRun(next, isGap);
@@ -176,11 +183,7 @@ export class ThreadStream {
     this.ports.onGap?.();
     const head = await this.readHead();
     if (head === null) return;
-    const { since } = this;
-    // Not left out because of its number, as it replaces what the client lacks.
-    this.since = 0;
     await this.send(reader.projection.snapshot(head.checkpointId, lastGone));
-    this.since = since;
     await this.sink.flush();
   }
 
@@ -205,7 +208,8 @@ export class ThreadStream {
   }
 
   private async send(event: SequencedEvent): Promise<void> {
-    if (!isNeeded(event.seq, this.since) || !this.sink.wants(event)) return;
+    if (event.isSnapshot !== true && !isNeeded(event.seq, this.since)) return;
+    if (!this.sink.wants(event)) return;
     const { payload } = event;
     if ('data' in payload) return await this.sink.write(event, null);
     const values = await this.retry(() => this.ports.values.text(this.request.thread, payload.checkpointId));

@@ -63,7 +63,7 @@ export class RunProjection {
 
   /** The newest state in place of events that are gone, under the last number of these. */
   snapshot(checkpointId: string, before: number): SequencedEvent {
-    return this.number(valuesAt(checkpointId), before, SHARED_INDEX - 1);
+    return this.number({ ...valuesAt(checkpointId), isSnapshot: true }, before, SHARED_INDEX - 1);
   }
 
   /** Prepares for the rest of a log whose beginning is gone. */

@@ -8,11 +8,10 @@ import { ResponseGone } from '../../runs/streams/sse-writer.js';
 import type { SocketCommands } from '../commands/protocol-commands.js';
 import { ProtocolRefusal, refusalReply } from '../commands/protocol-refusal.js';
 import { seqOfEventId } from '../sequence.js';
-import type { EventSink } from '../thread-stream.js';
-import { SocketSubscription } from './socket-subscription.js';
+import { type SubscriptionPorts, SocketSubscriptions } from './socket-subscriptions.js';
 import type { SocketWriter } from './socket-writer.js';
 
-/** Subscriptions of one socket; each reads the thread's events by itself. */
+/** Subscriptions of one socket. */
 export const MAX_SUBSCRIPTIONS = 64;
 /** Commands of one socket that wait for their answers; while there are as many, no more are read. */
 const MAX_WAITING = 16;
@@ -24,10 +23,7 @@ const MAX_MISSED_BEATS = 3;
 export interface ProtocolSocketPorts {
   /** The answer to a command; never rejects. */
   execute(command: unknown, subscriptions: SocketCommands): Promise<CommandReply>;
-  /** Gives the events of the thread to a sink until its signal aborts. @throws the signal's reason */
-  follow(since: number | undefined, sink: EventSink): Promise<never>;
-  /** Counts one more stream of the user; the returned function releases it. @throws {QuotaError} */
-  take(): () => void;
+  readonly follow: SubscriptionPorts['follow'];
   /** Takes a token of the sender's rate for a command of this many bytes. */
   takeToken(bytes: number): ExceededRate | undefined;
   /** Namespaces of the agents of a run with their statuses. @throws {ProtocolRefusal} `no_such_run` */
@@ -48,7 +44,7 @@ export interface ProtocolSocketOptions {
  * sends faster than it may is read more slowly, and one that shows no life is cut off.
  */
 export class ProtocolSocket {
-  private readonly subscriptions = new Map<string, SocketSubscription>();
+  private readonly subscriptions: SocketSubscriptions;
   private readonly beat: NodeJS.Timeout;
   private queue: Promise<void> = Promise.resolve();
   private waiting = 0;
@@ -58,7 +54,9 @@ export class ProtocolSocket {
     private readonly ports: ProtocolSocketPorts,
     private readonly options: ProtocolSocketOptions,
   ) {
-    const { socket, beatMs } = options;
+    const { socket, beatMs, writer } = options;
+    const { follow, onBreak } = ports;
+    this.subscriptions = new SocketSubscriptions({ follow, writer, onBreak });
     this.beat = setInterval(() => this.sendBeat(), beatMs);
     socket.on('pong', () => this.showLife());
     socket.on('message', (data: RawData, isBinary: boolean) => this.receive(data, isBinary));
@@ -76,8 +74,7 @@ export class ProtocolSocket {
 
   private close(): void {
     clearInterval(this.beat);
-    for (const subscription of this.subscriptions.values()) subscription.end();
-    this.subscriptions.clear();
+    this.subscriptions.close();
   }
 
   private sendBeat(): void {
@@ -141,11 +138,8 @@ export class ProtocolSocket {
   private readonly handlers: SocketCommands = {
     'subscription.subscribe': (filter) => ({ subscription_id: this.subscribe(filter) }),
     'subscription.unsubscribe': ({ subscription_id: id }) => {
-      const subscription = this.subscriptions.get(id);
-      if (subscription === undefined)
+      if (!this.subscriptions.remove(id))
         throw new ProtocolRefusal('no_such_subscription', `there is no subscription ${id.slice(0, 100)}`);
-      subscription.end();
-      this.subscriptions.delete(id);
       return {};
     },
     'subscription.reconnect': (params) => this.reconnect(params),
@@ -156,46 +150,22 @@ export class ProtocolSocket {
     const { run_id: runId, last_event_id: lastEventId, subscriptions } = params;
     const agents = await this.ports.agentsOf(runId);
     const since = seqOfEventId(lastEventId ?? undefined);
-    const ids = subscriptions ?? [...this.subscriptions.keys()];
-    const known = ids.flatMap((id) => this.subscriptions.get(id) ?? []);
-    const restored = since !== undefined && ids.length > 0 && known.length === ids.length;
-    if (restored) {
-      for (const { id, filter } of known) {
-        this.subscriptions.get(id)?.end();
-        this.subscriptions.delete(id);
-        this.subscribe({ ...filter, since }, id);
-      }
-    }
+    const ids = subscriptions ?? this.subscriptions.ids;
+    const restored = since !== undefined && ids.length > 0 && ids.every((id) => this.subscriptions.has(id));
+    if (restored) this.subscriptions.rewind(ids, since);
     return { restored, current_namespaces: agents };
   }
 
-  /** @throws {ProtocolRefusal} above the limit, {QuotaError} when the user has too many streams */
-  private subscribe(filter: EventFilter, id: string = newId()): string {
+  /** @throws {ProtocolRefusal} above the limit */
+  private subscribe(filter: EventFilter): string {
     if (this.subscriptions.size >= MAX_SUBSCRIPTIONS)
       throw new ProtocolRefusal(
         'invalid_argument',
         `subscriptions: the connection has ${MAX_SUBSCRIPTIONS}, which is the limit; unsubscribe from one first`,
       );
-    const release = this.ports.take();
-    const all = this.subscriptions;
-    const subscription = new SocketSubscription(id, filter, this.options.writer, () => all.values());
-    all.set(id, subscription);
-    void this.pump(subscription, release);
+    const id = newId();
+    this.subscriptions.add([[id, filter]]);
     return id;
-  }
-
-  /** Sends the events of a subscription until it ends; never rejects. */
-  private async pump(subscription: SocketSubscription, release: () => void): Promise<void> {
-    try {
-      await this.ports.follow(subscription.filter.since ?? undefined, subscription);
-    } catch (error) {
-      if (subscription.signal.aborted) return;
-      this.ports.onBreak(error);
-      this.options.writer.cut('shutdown');
-    } finally {
-      subscription.end();
-      release();
-    }
   }
 }
 

@@ -62,7 +62,7 @@ export class ProtocolSockets {
   }
 
   private portsOf(thread: ThreadKey, request: FastifyRequest, reply: FastifyReply): ProtocolSocketPorts {
-    const { streams, commands, states, openStreams, logger } = this;
+    const { streams, commands, states, logger } = this;
     const { threadId } = thread;
     return {
       execute: (command, subscriptions) => {
@@ -70,7 +70,6 @@ export class ProtocolSockets {
         return commands.executeOnSocket({ thread, headers }, command, subscriptions);
       },
       follow: (since, sink) => streams.follow(thread, since, sink),
-      take: () => openStreams.registry.take(thread.userId),
       takeToken: (bytes) => takeForCommand(request, bytes),
       agentsOf: async (runId) => await states.listAgents(thread, runId),
       onBreak: (error) => logger.error({ event: 'stream.broke', threadId, error }, 'a socket broke'),
