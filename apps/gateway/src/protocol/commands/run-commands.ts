@@ -1,6 +1,7 @@
 import {
   CheckpointId,
   type CommandParams,
+  ConflictError,
   isRecord,
   LEAD_AGENT,
   NotFoundError,
@@ -14,7 +15,7 @@ import { Dependency } from '../../dependency.js';
 import { parse } from '../../http/parse-input.js';
 import { RunsService, type StartHeaders } from '../../runs/runs.service.js';
 import { ProtocolRefusal } from './protocol-refusal.js';
-import { noThreadInput } from './thread-input.js';
+import { noThreadInput, type ThreadRun } from './thread-input.js';
 
 /** Commands that start or continue runs. */
 @Injectable()
@@ -30,7 +31,7 @@ export class RunCommands {
    * Starts a run, on a thread that is created if needed. While a run is under way and no strategy is named, the input is for
    * that run.
    */
-  async start(thread: ThreadKey, params: CommandParams<'run.start'>, headers: StartHeaders): Promise<RunRecord> {
+  async start(thread: ThreadKey, params: CommandParams<'run.start'>, headers: StartHeaders): Promise<ThreadRun> {
     const { multitaskStrategy, langsmith_tracer: tracer, ...given } = params;
     if (tracer !== undefined && tracer !== null)
       throw new ProtocolRefusal('not_supported', 'langsmith_tracer: traces are sent where the operator of the server says');
@@ -40,8 +41,13 @@ export class RunCommands {
       { if_not_exists: 'create', ...given, ...checkpointOf(given.config), multitask_strategy: strategy },
       'params',
     );
-    if (strategy === undefined || strategy === null) await this.refuseWhileBusy(thread);
-    return await this.admit(thread, body, headers);
+    try {
+      return await this.admit(thread, body, headers);
+    } catch (error) {
+      const isForRunUnderWay = error instanceof ConflictError && (strategy === undefined || strategy === null);
+      if (!isForRunUnderWay) throw error;
+      return await this.input.injectInput(thread, body);
+    }
   }
 
   /** Starts a run from an older checkpoint. */
@@ -68,20 +74,6 @@ export class RunCommands {
       const { checkpoint_id: checkpointId } = body;
       if (error instanceof NotFoundError && checkpointId !== undefined && checkpointId !== null)
         throw noCheckpoint(checkpointId);
-      throw error;
-    }
-  }
-
-  private async refuseWhileBusy(thread: ThreadKey): Promise<void> {
-    const status = await this.statusOf(thread);
-    if (status === 'busy') await this.inject(thread, { namespace: [], message: { role: 'user', content: '' } });
-  }
-
-  private async statusOf(thread: ThreadKey) {
-    try {
-      return (await this.store.getThread(thread)).status;
-    } catch (error) {
-      if (error instanceof NotFoundError) return undefined;
       throw error;
     }
   }

@@ -65,7 +65,7 @@ const Goto = z.union([z.string(), z.looseObject({ node: z.string() }), z.array(z
 const Answer = z.object({
   namespace: ProtocolNamespace.default([]),
   interrupt_id: z.string().min(1).max(MAX_SEGMENT_CHARS),
-  response: z.unknown(),
+  response: z.unknown().optional(),
 });
 
 const resumeOptions = {
@@ -82,7 +82,7 @@ const InputRespond = z
     ...resumeOptions,
     namespace: ProtocolNamespace.optional(),
     interrupt_id: z.string().min(1).max(MAX_SEGMENT_CHARS).optional(),
-    response: z.unknown(),
+    response: z.unknown().optional(),
     responses: z.array(Answer).min(1).max(MAX_ANSWERS).optional(),
   })
   .refine(({ responses, interrupt_id: id }) => (responses === undefined) !== (id === undefined), {
@@ -93,7 +93,7 @@ const InputRespond = z
 export const commandParams = {
   'run.start': z.looseObject({
     assistant_id: z.string().min(1),
-    input: z.unknown(),
+    input: z.unknown().optional(),
     config: FreeJson.nullish(),
     metadata: FreeJson.nullish(),
     multitask_strategy: z.string().nullish(),
@@ -118,7 +118,7 @@ export const commandParams = {
   }),
   'state.fork': z.object({
     checkpoint_id: z.string().min(1).max(MAX_SEGMENT_CHARS),
-    input: z.unknown(),
+    input: z.unknown().optional(),
     config: FreeJson.nullish(),
   }),
   'agent.getTree': z.object({ run_id: z.string().max(MAX_SEGMENT_CHARS).nullish() }),
@@ -184,7 +184,7 @@ const commands = route({
   summary:
     'Carry out one command of the Agent Streaming Protocol: run.start, input.respond, input.inject, state.get, state.listCheckpoints, state.fork, agent.getTree.',
   params: ThreadPath,
-  body: z.unknown(),
+  body: z.unknown().optional(),
   reply: CommandReply,
   refusals: [429],
 });
