@@ -42,7 +42,7 @@ function readTexts(thread: ThreadStream): string[] {
 /** Raw events of all channels as they arrive, each id once. */
 function readEvents(thread: ThreadStream): Event[] {
   const events: Event[] = [];
-  thread.onEvent((event) => events.push(event as Event));
+  thread.onEvent((event) => events.push(event));
   return events;
 }
 
@@ -53,7 +53,8 @@ function streamedTexts(events: readonly Event[]): string[] {
     if (event.method !== 'messages') continue;
     const { data } = event.params;
     if (data.event === 'message-start') texts.push('');
-    if (data.event === 'content-block-delta' && data.delta.type === 'text-delta') texts.push((texts.pop() ?? '') + data.delta.text);
+    if (data.event === 'content-block-delta' && data.delta.type === 'text-delta')
+      texts.push((texts.pop() ?? '') + data.delta.text);
   }
   return texts;
 }
@@ -76,7 +77,7 @@ describe.each(['sse', 'websocket'] as const)('client.threads.stream() over %s', 
       transport,
       fetch: gateways.fetch,
       ...(transport === 'websocket' ? { webSocketFactory: gateways.openSocket } : {}),
-    }) as unknown as ThreadStream;
+    });
     open.push(thread);
     return thread;
   };
@@ -106,7 +107,9 @@ describe.each(['sse', 'websocket'] as const)('client.threads.stream() over %s', 
     const thread = connect(gateways, body.thread_id);
     const events = readEvents(thread);
     const handle = await thread.subscribe({ channels: ['values', 'messages', 'lifecycle', 'checkpoints'] });
-    await stack.client(1).call('POST', `/threads/${body.thread_id}/runs`, { assistant_id: 'lead_agent', input: human('#say One two.') });
+    await stack
+      .client(1)
+      .call('POST', `/threads/${body.thread_id}/runs`, { assistant_id: 'lead_agent', input: human('#say One two.') });
 
     await waitFor(() => endsOf(events).includes('completed'), { what: 'the end of the run' });
 
@@ -145,12 +148,18 @@ describe.each(['sse', 'websocket'] as const)('client.threads.stream() over %s', 
 
   test('shows subagents in namespaces of their own', async () => {
     const thread = connect(new TwoGateways(stack));
-    const work = (name: string): string => `${nonce()} ${name}\n#say Looking at ${name}.\n#+tool ls {}\n#say Result ${name}.`;
+    const work = (name: string): string =>
+      `${nonce()} ${name}\n#say Looking at ${name}.\n#+tool ls {}\n#say Result ${name}.`;
     const script = `${taskLines(work('a'), work('b'))}\n#say All done.`;
     const found: { name: string; output: unknown; texts: string[]; tools: string[] }[] = [];
     const reading = (async () => {
       for await (const subagent of thread.subagents) {
-        const entry = { name: subagent.name, output: undefined as unknown, texts: [] as string[], tools: [] as string[] };
+        const entry = {
+          name: subagent.name,
+          output: undefined as unknown,
+          texts: [] as string[],
+          tools: [] as string[],
+        };
         found.push(entry);
         void (async () => {
           for await (const message of subagent.messages) entry.texts.push(await message.text);
@@ -164,7 +173,9 @@ describe.each(['sse', 'websocket'] as const)('client.threads.stream() over %s', 
 
     await thread.run.start({ input: human(script), config: { configurable: WITH_SUBAGENTS['context'] as object } });
     await thread.output;
-    await waitFor(() => found.length === 2 && found.every(({ texts }) => texts.length === 2), { what: 'both subagents' });
+    await waitFor(() => found.length === 2 && found.every(({ texts }) => texts.length === 2), {
+      what: 'both subagents',
+    });
     await thread.close();
     await reading;
 
@@ -199,7 +210,9 @@ describe.each(['sse', 'websocket'] as const)('client.threads.stream() over %s', 
       what: 'the end of the forked run',
     });
 
-    await expect(thread.state.fork({ checkpoint_id: randomUUID() })).rejects.toMatchObject({ code: 'no_such_checkpoint' });
+    await expect(thread.state.fork({ checkpoint_id: randomUUID() })).rejects.toMatchObject({
+      code: 'no_such_checkpoint',
+    });
     await expect(thread.agent.getTree({ run_id: randomUUID() })).rejects.toMatchObject({ code: 'no_such_run' });
     await expect(thread.state.get({ namespace: ['tools:none'] })).rejects.toMatchObject({ code: 'no_such_namespace' });
   });

@@ -19,7 +19,11 @@ async function bundlePage(entry: string): Promise<Buffer> {
   const folder = await mkdtemp(join(tmpdir(), 'caribou-page-'));
   try {
     const outfile = join(folder, 'page.js');
-    await promisify(execFile)(process.execPath, [join('e2e', 'protocol', 'browser', 'bundle-page.mjs'), entry, outfile]);
+    await promisify(execFile)(process.execPath, [
+      join('e2e', 'protocol', 'browser', 'bundle-page.mjs'),
+      entry,
+      outfile,
+    ]);
     return await readFile(outfile);
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -36,7 +36,9 @@ function Chat() {
         ))}
       </ul>
       <p role="status">{stream.isLoading || stream.isThreadLoading ? 'working' : 'ready'}</p>
-      {stream.error === undefined ? null : <p role="alert">{String(stream.error)}</p>}
+      {stream.error === undefined ? null : (
+        <p role="alert">{stream.error instanceof Error ? stream.error.message : 'failed'}</p>
+      )}
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -1,6 +1,5 @@
 import { type EventFilter, PROTOCOL_CHANNELS, type RouteInput, type protocolRoutes } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
-import type { Metrics } from '@caribou/observability';
 import type { RunEventLog, ThreadStore } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
@@ -28,7 +27,6 @@ export class ProtocolStreams {
     @Dependency('bus') private readonly bus: GatewayBus,
     @Dependency('settings') private readonly settings: GatewaySettings,
     @Dependency('logger') private readonly logger: Logger,
-    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap'>,
     private readonly open: OpenStreams,
   ) {
     this.watches = new ThreadWatches({ store, bus }, settings.heartbeatMs);
@@ -83,8 +81,8 @@ export class ProtocolStreams {
   }
 
   private get ports(): ThreadStreamPorts {
-    const { store, log, bus, watches, metrics } = this;
-    return { store, log, bus, watches, values: this.open.values, onGap: () => metrics.streamGap() };
+    const { store, log, bus, watches, open } = this;
+    return { store, log, bus, watches, values: open.values, onGap: () => open.countGap() };
   }
 }
 

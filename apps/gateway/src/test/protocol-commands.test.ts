@@ -69,7 +69,10 @@ describe('run.start', () => {
     const url = `${fixture.urlOf(0)}/threads/${threadId}/commands`;
     const headers = { 'idempotency-key': randomUUID() };
 
-    const replies = [await post(url, command, headers), await post(url.replace(fixture.urlOf(0), fixture.urlOf(1)), command, headers)];
+    const replies = [
+      await post(url, command, headers),
+      await post(url.replace(fixture.urlOf(0), fixture.urlOf(1)), command, headers),
+    ];
 
     const [one, other] = await Promise.all(replies.map(async (reply) => (await reply.json()) as Reply));
     expect(other?.result).toEqual(one?.result);
@@ -82,11 +85,21 @@ describe('refusals', () => {
     ['run.start', { assistant_id: 'lead_agent', input: 'hi' }, 'invalid_argument', 'input: '],
     ['run.start', { assistant_id: 'no agent!', input: null }, 'invalid_argument', 'there is no assistant'],
     ['run.start', { assistant_id: 'lead_agent', webhook: 'http://x' }, 'invalid_argument', 'webhook: is not supported'],
-    ['run.start', { assistant_id: 'lead_agent', langsmith_tracer: { project_name: 'x' } }, 'not_supported', 'langsmith_tracer'],
+    [
+      'run.start',
+      { assistant_id: 'lead_agent', langsmith_tracer: { project_name: 'x' } },
+      'not_supported',
+      'langsmith_tracer',
+    ],
     ['input.respond', { interrupt_id: 'a', response: 1, responses: [] }, 'invalid_argument', 'responses: '],
     ['input.respond', {}, 'invalid_argument', 'either interrupt_id'],
     ['input.respond', { namespace: [], interrupt_id: 'a', response: 1 }, 'not_supported', ''],
-    ['input.inject', { namespace: [], message: { role: 'assistant', content: 'x' } }, 'invalid_argument', 'message.role: '],
+    [
+      'input.inject',
+      { namespace: [], message: { role: 'assistant', content: 'x' } },
+      'invalid_argument',
+      'message.role: ',
+    ],
     ['input.inject', { namespace: [], message: { role: 'user', content: 'x' } }, 'not_supported', ''],
     ['state.get', { namespace: ['tools:x'] }, 'no_such_namespace', 'tools:x'],
     ['state.get', { namespace: 'root' }, 'invalid_argument', 'namespace: '],
@@ -131,7 +144,9 @@ describe('reading a thread', () => {
     const { result } = await send(threadId, 'state.get', { namespace: [], keys: ['messages', 'nothing'] }, 1);
 
     expect(result).toEqual({
-      values: { messages: [expect.objectContaining({ content: 'hi' }), expect.objectContaining({ content: 'Hello.' })] },
+      values: {
+        messages: [expect.objectContaining({ content: 'hi' }), expect.objectContaining({ content: 'Hello.' })],
+      },
       checkpoint: { id: expect.any(String) },
     });
   });
@@ -143,7 +158,11 @@ describe('reading a thread', () => {
     const [newest] = first.result?.['checkpoints'] as { id: string; step: number }[];
     const second = await send(threadId, 'state.listCheckpoints', { limit: 1, before: newest?.id });
     const [input] = second.result?.['checkpoints'] as { id: string; metadata: object }[];
-    expect(input).toMatchObject({ step: 0, timestamp: expect.any(String), metadata: { source: 'input', next: ['model_request'] } });
+    expect(input).toMatchObject({
+      step: 0,
+      timestamp: expect.any(String),
+      metadata: { source: 'input', next: ['model_request'] },
+    });
 
     const forked = await send(threadId, 'state.fork', { checkpoint_id: input?.id, input: human('again') });
 

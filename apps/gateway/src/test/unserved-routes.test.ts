@@ -28,8 +28,6 @@ describe('of the LangGraph API', () => {
     ['assistants.getVersions', 'POST', '/assistants/lead_agent/versions'],
     ['assistants.setLatest', 'POST', '/assistants/lead_agent/latest'],
     ['threads.joinStream', 'GET', '/threads/t1/stream'],
-    ['threads.stream, its events', 'POST', '/threads/t1/stream/events'],
-    ['threads.stream, its commands', 'POST', '/threads/t1/commands'],
     ['threads.patchState', 'PATCH', '/threads/t1/state'],
     ['threads.prune', 'POST', '/threads/prune'],
     ['runs.joinStream without a thread', 'GET', `/runs/${RUN}/stream`],

@@ -88,7 +88,10 @@ export class ProtocolCommands {
     const given = params ?? {};
     if (!isThreadMethod(method)) {
       if (subscriptions === undefined)
-        throw new ProtocolRefusal('not_supported', `${method}: subscriptions exist on WebSockets only; open /stream/events`);
+        throw new ProtocolRefusal(
+          'not_supported',
+          `${method}: subscriptions exist on WebSockets only; open /stream/events`,
+        );
       return { result: await call(subscriptions, method, given) };
     }
     return await call(this.handlers(thread, headers), method, given);
@@ -115,7 +118,10 @@ export class ProtocolCommands {
 }
 
 /** The answer for a run that was started, with the last number before its events. */
-const started = (run: Pick<RunRecord, 'run_id' | 'ordinal'>, result: Done['result'] = { run_id: run.run_id }): Done => ({
+const started = (
+  run: Pick<RunRecord, 'run_id' | 'ordinal'>,
+  result: Done['result'] = { run_id: run.run_id },
+): Done => ({
   result,
   meta: { applied_through_seq: seqBefore(run.ordinal) },
 });

@@ -34,7 +34,10 @@ export class RunCommands {
   async start(thread: ThreadKey, params: CommandParams<'run.start'>, headers: StartHeaders): Promise<ThreadRun> {
     const { multitaskStrategy, langsmith_tracer: tracer, ...given } = params;
     if (tracer !== undefined && tracer !== null)
-      throw new ProtocolRefusal('not_supported', 'langsmith_tracer: traces are sent where the operator of the server says');
+      throw new ProtocolRefusal(
+        'not_supported',
+        'langsmith_tracer: traces are sent where the operator of the server says',
+      );
     const strategy = given.multitask_strategy ?? multitaskStrategy;
     const body = parse(
       RunCreate,

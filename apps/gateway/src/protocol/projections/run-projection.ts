@@ -76,7 +76,9 @@ export class RunProjection {
       return [];
     const shown = this.eventsOf(event);
     reduce(this.context.state, event, FRAMES_OF_TASKS);
-    return shown.map((one, index) => this.number(one, seq, one.isLast === true ? LAST_INDEX : Math.min(index, SHARED_INDEX), index));
+    return shown.map((one, index) =>
+      this.number(one, seq, one.isLast === true ? LAST_INDEX : Math.min(index, SHARED_INDEX), index),
+    );
   }
 
   private number(event: ProjectedEvent, seqInRun: number, index: number, position = index): SequencedEvent {
@@ -102,22 +104,20 @@ export class RunProjection {
         return this.messages.takeDelta(event, this.origin(event.node));
       case 'message':
         return event.message.type === 'ai' ? this.messages.takeAnswer(event.message, this.origin(event.node)) : [];
-      case 'tool.start':
-        this.subagents.noteCall(event.tool_call_id, event.args);
-        return tools(event);
-      case 'tool.end':
-      case 'tool.error':
-        return tools(event);
-      case 'custom':
-        return [custom(event.data), ...tools(event), ...this.subagents.take(event.data)];
       case 'error':
         this.error = event.message;
         return [];
       case 'end':
         return [this.end(event)];
-      case 'model.start':
-        return [];
+      default:
+        return this.toolEvents(event);
     }
+  }
+
+  private toolEvents(event: RunEvent): ProjectedEvent[] {
+    if (event.kind === 'tool.start') this.subagents.noteCall(event.tool_call_id, event.args);
+    if (event.kind !== 'custom') return tools(event);
+    return [custom(event.data), ...tools(event), ...this.subagents.take(event.data)];
   }
 
   private start(event: RunEventOf<'run.start'>): ProjectedEvent[] {

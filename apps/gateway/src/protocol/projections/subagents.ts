@@ -36,7 +36,9 @@ export class Subagents {
       case 'task_failed':
         return [lifecycle(namespace, 'failed', { graphName, error: event.error })];
       case 'task_timed_out':
-        return [lifecycle(namespace, 'failed', { graphName, error: event.error ?? 'the subagent was not started in time' })];
+        return [
+          lifecycle(namespace, 'failed', { graphName, error: event.error ?? 'the subagent was not started in time' }),
+        ];
       case 'task_cancelled':
         return [lifecycle(namespace, 'interrupted', { graphName, error: event.error })];
     }

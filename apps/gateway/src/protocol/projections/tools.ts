@@ -31,9 +31,7 @@ export function tools(event: RunEvent): ProjectedEvent[] {
     }
     case 'tool.error': {
       const { tool_call_id, name, error } = event;
-      return [
-        toolEvent(namespaceOfCall(name, tool_call_id), { event: 'tool-error', tool_call_id, message: error }),
-      ];
+      return [toolEvent(namespaceOfCall(name, tool_call_id), { event: 'tool-error', tool_call_id, message: error })];
     }
     case 'custom':
       return outputDelta(event.data);

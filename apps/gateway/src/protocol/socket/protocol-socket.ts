@@ -1,4 +1,10 @@
-import { type CommandParams, type CommandReply, type EventFilter, InvalidRequestError, newId } from '@caribou/contracts';
+import {
+  type CommandParams,
+  type CommandReply,
+  type EventFilter,
+  InvalidRequestError,
+  newId,
+} from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RawData, WebSocket } from 'ws';
@@ -20,16 +26,13 @@ const MAX_PAUSE_MS = 1_000;
 /** Beats without a sign of life after which the connection counts as gone. */
 const MAX_MISSED_BEATS = 3;
 
-export interface ProtocolSocketPorts {
+export interface ProtocolSocketPorts extends SubscriptionPorts {
   /** The answer to a command; never rejects. */
   execute(command: unknown, subscriptions: SocketCommands): Promise<CommandReply>;
-  readonly follow: SubscriptionPorts['follow'];
   /** Takes a token of the sender's rate for a command of this many bytes. */
   takeToken(bytes: number): ExceededRate | undefined;
   /** Namespaces of the agents of a run with their statuses. @throws {ProtocolRefusal} `no_such_run` */
   agentsOf(runId: string): Promise<readonly unknown[]>;
-  /** Called when a subscription broke for a reason that is not the client's. */
-  onBreak(error: unknown): void;
 }
 
 export interface ProtocolSocketOptions {
@@ -55,8 +58,7 @@ export class ProtocolSocket {
     private readonly options: ProtocolSocketOptions,
   ) {
     const { socket, beatMs, writer } = options;
-    const { follow, onBreak } = ports;
-    this.subscriptions = new SocketSubscriptions({ follow, writer, onBreak });
+    this.subscriptions = new SocketSubscriptions(ports, writer);
     this.beat = setInterval(() => this.sendBeat(), beatMs);
     socket.on('pong', () => this.showLife());
     socket.on('message', (data: RawData, isBinary: boolean) => this.receive(data, isBinary));

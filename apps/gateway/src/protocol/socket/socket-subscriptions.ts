@@ -16,7 +16,6 @@ interface Subscription {
 export interface SubscriptionPorts {
   /** Gives the events after the lowest of these positions to a sink until its signal aborts. @throws the signal's reason */
   follow(since: readonly (number | undefined)[], sink: EventSink): Promise<never>;
-  readonly writer: SocketWriter;
   /** Called when the events cannot be read, for a reason that is not the client's. */
   onBreak(error: unknown): void;
 }
@@ -31,7 +30,10 @@ export class SocketSubscriptions {
   private reading = new AbortController();
   private reader: Promise<void> = Promise.resolve();
 
-  constructor(private readonly ports: SubscriptionPorts) {}
+  constructor(
+    private readonly ports: SubscriptionPorts,
+    private readonly writer: SocketWriter,
+  ) {}
 
   get size(): number {
     return this.subscriptions.size;
@@ -47,8 +49,7 @@ export class SocketSubscriptions {
 
   /** Adds subscriptions, which begin after `since` of their filters. */
   add(added: readonly (readonly [id: string, filter: EventFilter])[]): void {
-    for (const [id, filter] of added)
-      this.subscriptions.set(id, { filter, position: filter.since ?? undefined });
+    for (const [id, filter] of added) this.subscriptions.set(id, { filter, position: filter.since ?? undefined });
     this.readAgain();
   }
 
@@ -84,16 +85,16 @@ export class SocketSubscriptions {
 
   /** Never rejects. */
   private async read(stopped: AbortSignal): Promise<void> {
-    const { writer, follow, onBreak } = this.ports;
+    const { writer, ports } = this;
     const sink = new SubscriptionsSink([...this.subscriptions.values()], () => this.subscriptions.values(), {
       writer,
       signal: AbortSignal.any([writer.signal, stopped]),
     });
     try {
-      if (!sink.signal.aborted) await follow(sink.positions, sink);
+      if (!sink.signal.aborted) await ports.follow(sink.positions, sink);
     } catch (error) {
       if (sink.signal.aborted) return;
-      onBreak(error);
+      ports.onBreak(error);
       writer.cut('shutdown');
     } finally {
       sink.close();

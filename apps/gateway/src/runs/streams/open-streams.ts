@@ -17,7 +17,7 @@ export class OpenStreams implements OnModuleDestroy {
   constructor(
     @Dependency('threadStore') store: ThreadStore,
     @Dependency('settings') settings: GatewaySettings,
-    @Dependency('metrics') metrics: Pick<Metrics, 'measure' | 'measureCache'>,
+    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'measure' | 'measureCache' | 'streamGap'>,
   ) {
     this.values = new ValuesCache(store);
     this.registry = new StreamRegistry(settings.maxStreamsPerUser);
@@ -25,6 +25,11 @@ export class OpenStreams implements OnModuleDestroy {
     metrics.measureCache('values', this.values.bytes);
     metrics.measure('open_streams', () => this.registry.size);
     metrics.measure('slow_reader_bytes', () => this.slowReaders.heldBytes);
+  }
+
+  /** Counts a client that asked for events which no longer exist. */
+  countGap(): void {
+    this.metrics.streamGap();
   }
 
   /** Breaks off all streams without an `end` when the process stops, so that clients reconnect to another gateway. */

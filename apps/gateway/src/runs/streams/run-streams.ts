@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { AppError, type RunRecord, type RunSummary, type StreamMode } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { RunEventLog, ThreadStore } from '@caribou/state';
-import type { Metrics } from '@caribou/observability';
 import type { FastifyReply } from 'fastify';
 import { Dependency, type GatewayBus } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
@@ -63,7 +62,6 @@ export class RunStreams {
     @Dependency('bus') private readonly bus: GatewayBus,
     @Dependency('settings') private readonly settings: GatewaySettings,
     @Dependency('logger') private readonly logger: Logger,
-    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap'>,
     private readonly runs: RunsService,
     private readonly open: OpenStreams,
   ) {}
@@ -115,8 +113,8 @@ export class RunStreams {
   }
 
   private get ports() {
-    const { store, log, bus, metrics } = this;
-    return { store, log, bus, values: this.open.values, onGap: () => metrics.streamGap() };
+    const { store, log, bus, open } = this;
+    return { store, log, bus, values: open.values, onGap: () => open.countGap() };
   }
 
   /**
