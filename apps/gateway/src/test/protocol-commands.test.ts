@@ -93,7 +93,9 @@ describe('refusals', () => {
     ],
     ['input.respond', { interrupt_id: 'a', response: 1, responses: [] }, 'invalid_argument', 'responses: '],
     ['input.respond', {}, 'invalid_argument', 'either interrupt_id'],
-    ['input.respond', { namespace: [], interrupt_id: 'a', response: 1 }, 'not_supported', ''],
+    ['input.respond', { namespace: [], interrupt_id: 'a', response: 1 }, 'no_such_interrupt', 'interrupt a'],
+    ['input.respond', { interrupt_id: '0'.repeat(32), response: 1 }, 'no_such_interrupt', 'waits for no answer'],
+    ['input.respond', { interrupt_id: '0'.repeat(32), response: 1, goto: 'nowhere' }, 'invalid_argument', 'goto'],
     [
       'input.inject',
       { namespace: [], message: { role: 'assistant', content: 'x' } },

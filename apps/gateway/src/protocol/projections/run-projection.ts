@@ -1,4 +1,12 @@
-import { isRecord, type NumberedEvent, type RunEvent, type RunEventOf, type RunRecord } from '@caribou/contracts';
+import {
+  type ClientInterrupt,
+  isRecord,
+  type NumberedEvent,
+  omitUndefined,
+  type RunEvent,
+  type RunEventOf,
+  type RunRecord,
+} from '@caribou/contracts';
 import type { ProjectionContext } from '../../runs/streams/projections/frame.js';
 import { initialState, reduce } from '../../runs/streams/projections/projection-state.js';
 import { stableId } from '../../runs/streams/projections/stable-id.js';
@@ -21,6 +29,7 @@ export class RunProjection {
   private readonly dropped: Set<string>;
   private readonly messages = new MessageStreams();
   private readonly subagents: Subagents;
+  private readonly requestedIds = new Set<string>();
   private attempt = 0;
   private error: string | undefined;
 
@@ -95,7 +104,7 @@ export class RunProjection {
         return this.start(event);
       case 'checkpoint':
         this.context.state.timestamp = event.created_at;
-        return [checkpoint(event), valuesAt(event.checkpoint_id)];
+        return [checkpoint(event), valuesAt(event.checkpoint_id), ...this.requested(event.interrupts ?? [])];
       case 'task.start':
         return this.taskFrames(event);
       case 'task.end':
@@ -122,11 +131,32 @@ export class RunProjection {
 
   private start(event: RunEventOf<'run.start'>): ProjectedEvent[] {
     const isNew = event.attempt !== this.attempt;
+    const isFirst = this.attempt === 0;
     this.attempt = event.attempt;
     return [
       ...(isNew ? [runStarted(this.run.assistant_id)] : []),
+      ...(isFirst ? this.answered() : []),
       ...this.messages.discard(event.dropped_message_ids, this.origin('model_request')),
     ];
+  }
+
+  /** What the run answers. */
+  private answered(): ProjectedEvent[] {
+    const ids = Object.keys(this.run.kwargs.command?.answers ?? {});
+    return ids.length === 0 ? [] : [inputEvent('input.answered', ROOT, { interrupt_ids: ids })];
+  }
+
+  /** What waits for an answer, each once. */
+  private requested(interrupts: readonly ClientInterrupt[]): ProjectedEvent[] {
+    const added = interrupts.filter(({ id }) => !this.requestedIds.has(id));
+    for (const { id } of added) this.requestedIds.add(id);
+    return added.map(({ id, value, response_schema, namespace = ROOT }) =>
+      inputEvent('input.requested', namespace, {
+        interrupt_id: id,
+        payload: value,
+        ...omitUndefined({ response_schema }),
+      }),
+    );
   }
 
   private end({ status }: RunEventOf<'end'>): ProjectedEvent {
@@ -159,6 +189,12 @@ export class RunProjection {
     return { runId, threadId, node, model };
   }
 }
+
+const inputEvent = (
+  method: 'input.requested' | 'input.answered',
+  namespace: readonly string[],
+  data: object,
+): ProjectedEvent => ({ channel: 'input', method, namespace, payload: json(data) });
 
 const valuesAt = (checkpointId: string): ProjectedEvent => ({
   channel: 'values',

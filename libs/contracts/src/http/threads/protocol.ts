@@ -69,7 +69,7 @@ const Answer = z.object({
 });
 
 const resumeOptions = {
-  update: FreeJson.nullish(),
+  update: z.unknown().optional(),
   goto: Goto.nullish(),
   config: FreeJson.nullish(),
   metadata: FreeJson.nullish(),
