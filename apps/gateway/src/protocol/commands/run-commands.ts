@@ -54,11 +54,7 @@ export class RunCommands {
   }
 
   /** Answers interrupts of the thread, by which its run continues as a new one. */
-  async respond(
-    thread: ThreadKey,
-    params: CommandParams<'input.respond'>,
-    headers: StartHeaders,
-  ): Promise<ThreadRun> {
+  async respond(thread: ThreadKey, params: CommandParams<'input.respond'>, headers: StartHeaders): Promise<ThreadRun> {
     const { update, goto, config, metadata } = params;
     const resume = answersOf(params);
     const assistant_id = await this.assistantOf(thread);
@@ -138,7 +134,10 @@ function answersOf(params: CommandParams<'input.respond'>): Readonly<Record<stri
   const answers = params.responses ?? (id === undefined ? [] : [{ interrupt_id: id, response }]);
   for (const { interrupt_id: given } of answers)
     if (!InterruptId.safeParse(given).success)
-      throw new ProtocolRefusal('no_such_interrupt', `the thread waits for no answer to interrupt ${given.slice(0, 100)}`);
+      throw new ProtocolRefusal(
+        'no_such_interrupt',
+        `the thread waits for no answer to interrupt ${given.slice(0, 100)}`,
+      );
   return Object.fromEntries(answers.map(({ interrupt_id: given, response: answer = null }) => [given, answer]));
 }
 
