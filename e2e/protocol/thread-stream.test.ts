@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { Event } from '@langchain/protocol';
 import type { ThreadStream } from 'langgraph-sdk-1-15';
 import { waitFor } from '@caribou/testing';
 import { nonce, nth, type Stack, startStack } from '../support/stack.js';
 import { taskLines, WITH_SUBAGENTS } from '../support/task-client.js';
 import { heldAt, newGate } from '../sdk/calls.js';
 import { TwoGateways } from './two-gateways.js';
+
+/** An event of the protocol as the SDK gives it on. */
+type Event = Parameters<Parameters<ThreadStream['onEvent']>[0]>[0];
 
 jest.setTimeout(90_000);
 
