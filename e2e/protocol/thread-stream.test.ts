@@ -148,6 +148,31 @@ describe.each(['sse', 'websocket'] as const)('client.threads.stream() over %s', 
     expect(contentsOf(last?.params.data)).toEqual([script, 'One two three.', '#say Four.', 'Four.']);
   });
 
+  test('shows the answer of another runner when the one that streamed it is killed', async () => {
+    const thread = connect(new TwoGateways(stack));
+    const events = readEvents(thread);
+    const gate = newGate();
+    const script = `#hold ${gate} after 2\n#say One two three.`;
+    await thread.run.start({ input: human(script) });
+    await thread.subscribe({ channels: ['values', 'messages', 'lifecycle'] });
+    await waitFor(() => streamedTexts(events).join('') === 'One two', { what: 'the first words' });
+
+    await Promise.all(stack.runners.splice(0).map((runner) => runner.kill9()));
+    stack.runners.push(await stack.start('agent-runner'), await stack.start('agent-runner'));
+    await waitFor(() => endsOf(events).length === 2, { what: 'the second attempt', timeoutMs: 30_000 });
+    await heldAt({ stack }, gate);
+    stack.model.release(gate);
+    await waitFor(() => endsOf(events).includes('completed'), { what: 'the end of the run', timeoutMs: 30_000 });
+
+    expect(endsOf(events)).toEqual(['running', 'running', 'completed']);
+    expect(streamedTexts(events)).toEqual(['One two', 'One two three.']);
+    const discarded = events.filter(({ method, params }) => method === 'messages' && params.data.event === 'error');
+    expect(discarded).toHaveLength(1);
+    const last = events.findLast(({ method }) => method === 'values');
+    expect(contentsOf(last?.params.data)).toEqual([script, 'One two three.']);
+    expectOrdered(events);
+  });
+
   test('shows subagents in namespaces of their own', async () => {
     const thread = connect(new TwoGateways(stack));
     const work = (name: string): string =>
