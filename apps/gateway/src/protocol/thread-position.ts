@@ -45,3 +45,7 @@ const isCut = (runs: readonly OrderedRun[], done: number): boolean =>
 /** The run to stream next; undefined when there is none yet. */
 export const nextRun = (runs: readonly OrderedRun[], done: number): OrderedRun | undefined =>
   runs.filter(({ ordinal }) => ordinal > done).at(-1);
+
+/** Whether all positions follow from this run and those after it. Runs in flight are always the newest ones. */
+export const isBefore = ({ ordinal, status }: OrderedRun, since: readonly (number | undefined)[]): boolean =>
+  since.every((seq) => (seq === undefined ? isTerminal(status) : ordinal <= fromSeq(seq).ordinal));

@@ -7,7 +7,7 @@ import type { ValuesCache } from '../runs/streams/values-cache.js';
 import type { SequencedEvent } from './projected-event.js';
 import { RunProjection } from './projections/run-projection.js';
 import { fromSeq, isNeeded, LAST_INDEX, toSeq } from './sequence.js';
-import { MAX_REPLAYED_RUNS, nextRun, type StartPosition, startPosition } from './thread-position.js';
+import { isBefore, MAX_REPLAYED_RUNS, nextRun, type StartPosition, startPosition } from './thread-position.js';
 import type { ThreadWatch, ThreadWatches } from './thread-watches.js';
 
 export interface ThreadStreamPorts extends FollowPorts {
@@ -45,6 +45,9 @@ export interface ThreadStreamRequest {
   readonly checkMs: number;
 }
 
+/** How many runs are read at first: most streams need the last one. */
+const FEW_RUNS = 4;
+
 type Trim = Extract<Followed, { readonly kind: 'trimmed' }>;
 /** How many events a runner may show before they are in the log (`MAX_AHEAD` in events.lua). */
 const MAX_AHEAD = 1_000;
@@ -72,7 +75,7 @@ export class ThreadStream {
   async run(): Promise<never> {
     const watch = await this.ports.watches.open(this.request.thread);
     try {
-      const runs = await this.newestRuns();
+      const runs = await this.runsBackTo((oldest) => isBefore(oldest, this.request.since));
       const starts = this.request.since.map((since) => startPosition(runs, since));
       this.sink.begin?.(starts);
       this.since = Math.min(...starts.map(({ since }) => since));
@@ -91,15 +94,23 @@ export class ThreadStream {
   /** The next run; undefined after a wait, when there may be one. */
   private async waitForRun(watch: ThreadWatch): Promise<OrderedRun | undefined> {
     const { version } = watch;
-    const next = nextRun(await this.newestRuns(), this.done);
+    const next = await this.nextRun(this.done);
     if (next !== undefined) return next;
     await this.sink.flush();
     await watch.waitBeyond(version, this.sink.signal);
     return undefined;
   }
 
-  private newestRuns(): Promise<readonly OrderedRun[]> {
-    return this.retry(() => this.ports.store.newestRuns(this.request.thread, MAX_REPLAYED_RUNS));
+  private async nextRun(done: number): Promise<OrderedRun | undefined> {
+    return nextRun(await this.runsBackTo(({ ordinal }) => ordinal <= done + 1), done);
+  }
+
+  /** The newest runs: few of them if these go back far enough, else as many as are replayed. */
+  private async runsBackTo(isEnough: (oldest: OrderedRun) => boolean): Promise<readonly OrderedRun[]> {
+    const read = (limit: number) => this.retry(() => this.ports.store.newestRuns(this.request.thread, limit));
+    const few = await read(FEW_RUNS);
+    const oldest = few.at(-1);
+    return few.length < FEW_RUNS || oldest === undefined || isEnough(oldest) ? few : await read(MAX_REPLAYED_RUNS);
   }
 
   private async streamRun({ runId, ordinal }: OrderedRun, isGap: boolean): Promise<void> {
@@ -201,7 +212,7 @@ export class ThreadStream {
   private async sendEnd(reader: RunReader, run: RunRecord | null): Promise<void> {
     const end = reader.projection.endFromRecord(run);
     if (!isNeeded(end.seq, this.since)) return;
-    const isNewest = nextRun(await this.newestRuns(), reader.ordinal) === undefined;
+    const isNewest = (await this.nextRun(reader.ordinal)) === undefined;
     if (isNewest) await this.sendState(reader, run?.last_seq ?? 0);
     await this.send(end);
     await this.sink.flush();

@@ -143,4 +143,14 @@ describe('limits', () => {
     await waitFor(() => pings >= 6, { what: 'pings', timeoutMs: 10_000 });
     expect(client.closedWith).toBeUndefined();
   });
+
+  test('a gateway that stops closes its sockets, so that clients connect to another one', async () => {
+    const other = await fixture.open({ config: CONFIG, env: { CARIBOU_API_KEYS: 'robot-key-1:robot' } });
+    await other.app.listen(0, '127.0.0.1');
+    const { port: otherPort } = other.app.getHttpServer().address() as AddressInfo;
+    const client = await open(ROBOT, urlOf().replace(String(port), String(otherPort)));
+    await client.send('subscription.subscribe', { channels: ['values'] });
+    for (const step of other.stop) await step.run();
+    await waitFor(() => client.closedWith !== undefined, { what: 'the close' });
+  });
 });
