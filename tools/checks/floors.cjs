@@ -40,7 +40,7 @@ const vendorDoors = [
   { packages: ['pino', 'prom-client', '@opentelemetry/'], doors: ['libs/observability'] },
   { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },
   { packages: ['@modelcontextprotocol/'], doors: ['libs/mcp'] },
-  { packages: ['cookie', 'croner'], doors: ['apps'] },
+  { packages: ['cookie', 'croner', 'ws'], doors: ['apps'] },
   { packages: ['undici'], doors: ['libs/egress'] },
   {
     packages: ['unpdf', 'mammoth', '@e965/xlsx', 'turndown', 'linkedom', '@mozilla/readability'],

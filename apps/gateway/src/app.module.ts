@@ -47,7 +47,14 @@ import { LongAnswers } from './runs/streams/long-answers.js';
 import { ThreadStreams } from './runs/streams/thread-streams.js';
 import { ThreadPruning } from './threads/thread-pruning.js';
 import { RunCancels } from './runs/run-cancels.js';
+import { OpenStreams } from './runs/streams/open-streams.js';
 import { RunStreams } from './runs/streams/run-streams.js';
+import { RunCommands } from './protocol/commands/run-commands.js';
+import { StateCommands } from './protocol/commands/state-commands.js';
+import { ProtocolCommands } from './protocol/commands/protocol-commands.js';
+import { ProtocolController } from './protocol/protocol.controller.js';
+import { ProtocolStreams } from './protocol/protocol-streams.js';
+import { ProtocolSockets } from './protocol/socket/protocol-sockets.js';
 import { SuggestionsController } from './threads/suggestions/suggestions.controller.js';
 import { SuggestionsService } from './threads/suggestions/suggestions.service.js';
 import { ReadinessCheck } from './system/readiness.js';
@@ -85,6 +92,7 @@ export class AppModule {
         ScheduledTasksController,
         FeedbackController,
         CompactionController,
+        ProtocolController,
         TasksController,
         UploadsController,
         ArtifactsController,
@@ -143,6 +151,13 @@ export class AppModule {
         ThreadStreams,
         ThreadPruning,
         RunCancels,
+        OpenStreams,
+        RunStreams,
+        RunCommands,
+        StateCommands,
+        ProtocolCommands,
+        ProtocolStreams,
+        ProtocolSockets,
         ReadinessCheck,
       ],
     };

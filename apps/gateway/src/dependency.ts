@@ -16,4 +16,6 @@ export type GatewayBus = Pick<
   | 'checkStreams'
   | 'call'
   | 'publishConfigChange'
+  | 'publishThreadRun'
+  | 'subscribeThreadRuns'
 >;

@@ -30,6 +30,7 @@ import { RetryEstimates } from './http/retry-estimates.js';
 import { addSafeHeaders } from './http/safe-headers.js';
 import { isLarge, stringifyInSlices } from './http/sliced-json.js';
 import { replaceNonFiniteNumbers } from './memory/python-json.js';
+import { addUpgrades } from './protocol/socket/upgrades.js';
 import { registerMultipart } from './files/uploads/multipart.js';
 
 /** Maximum length of path parameters: that of a request line, so that contracts and not the router judge ids. */
@@ -92,6 +93,7 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
   new LargeAnswers().addTo(server);
   writeLargeJsonInSlices(server);
   await registerMultipart(server);
+  addUpgrades(server);
   const estimates = new RetryEstimates();
   estimates.addTo(server);
   app.useGlobalFilters(new ErrorFilter(logger, metrics, estimates));

@@ -9,6 +9,7 @@ import { createRpcClient, natsRequests } from './rpc/rpc-client.js';
 import { createRunEvents } from './events/run-events.js';
 import { StreamProvisioner } from './connection/stream-provisioner.js';
 import { streamSpec } from './connection/stream-specs.js';
+import { createThreadRuns } from './events/thread-runs.js';
 import { createHandoffs } from './wakes/handoffs.js';
 import { createWakes } from './wakes/wakes.js';
 
@@ -53,6 +54,7 @@ export function connectBus(options: BusOptions): Bus {
     ...createCancels(link, logger),
     ...createCommandOutputs(link, logger),
     ...createConfigChanges(link),
+    ...createThreadRuns(link),
     ...deadLetters,
     close: async (timeoutMs = DRAIN_MS) => {
       for (const role of Object.values(wakes)) role.stop();

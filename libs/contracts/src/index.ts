@@ -143,6 +143,7 @@ export {
   configSubject,
   deadLetterSubject,
   runEventsSubject,
+  threadRunSubject,
   streams,
   type WakeRole,
   wakeSubject,
@@ -243,6 +244,18 @@ export { RunCreate, startCheckpointOf } from './http/threads/run-create.js';
 export type { InputMessage, ReturnedAi, ReturnedTool } from './http/threads/input-messages.js';
 export { type EditReplayReply, type ReplayReply, replayRoutes } from './http/threads/replays.js';
 export { runRoutes, statelessRoutes } from './http/threads/runs.js';
+export {
+  CommandEnvelope,
+  type CommandMethod,
+  type CommandParams,
+  commandParams,
+  type CommandReply,
+  type EventFilter,
+  PROTOCOL_CHANNELS,
+  type ProtocolChannel,
+  type ProtocolErrorCode,
+  protocolRoutes,
+} from './http/threads/protocol.js';
 export { type NewAccountInput, SignInFailure, signInRoutes, type UserReply } from './http/resources/sign-in.js';
 export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from './http/resources/usage.js';
 export { userRoutes } from './http/resources/users.js';

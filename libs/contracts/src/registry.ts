@@ -16,6 +16,7 @@ import { messageRoutes } from './http/threads/messages.js';
 import { modelRoutes } from './http/resources/models.js';
 import { replayRoutes } from './http/threads/replays.js';
 import type { RouteContract } from './http/route.js';
+import { protocolRoutes } from './http/threads/protocol.js';
 import { runRoutes, statelessRoutes } from './http/threads/runs.js';
 import { signInRoutes } from './http/resources/sign-in.js';
 import { skillRoutes } from './http/resources/skills.js';
@@ -39,6 +40,7 @@ export const httpRoutes: readonly RouteContract[] = [
   scheduledTaskRoutes,
   compactionRoutes,
   feedbackRoutes,
+  protocolRoutes,
   taskRoutes,
   fileRoutes,
   assistantRoutes,

@@ -64,6 +64,7 @@ export type {
   CopiedThread,
   FeedPage,
   FeedRow,
+  OrderedRun,
   RunEventLog,
   ThreadSearch,
   ThreadStore,

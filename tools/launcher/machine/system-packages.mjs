@@ -16,6 +16,7 @@ const debianPackage = {
   dockerd: 'docker.io',
   busybox: 'busybox-static',
   runsc: 'runsc',
+  chromium: 'chromium',
 };
 
 /** @typedef {keyof typeof debianPackage} Program */

@@ -54,10 +54,13 @@ export function authenticateBySession({ sessions, mayCall, authenticateByKey }: 
   };
 }
 
-/** Whether the request changes something, as does a GET that cancels its run when the client disconnects. */
+/**
+ * Whether the request changes something, as does a GET that cancels its run when the client disconnects, or opens a socket for
+ * commands.
+ */
 function needsCsrfToken(request: FastifyRequest, route: string): boolean {
   if (!safeMethods.has(request.method)) return !withoutCsrfToken.has(route);
-  return cancelsOnDisconnect(request) && !isFromOwnPage(request);
+  return (cancelsOnDisconnect(request) || request.headers.upgrade !== undefined) && !isFromOwnPage(request);
 }
 
 const cancelsOnDisconnect = ({ query }: FastifyRequest): boolean =>

@@ -31,6 +31,17 @@ export function registerJsonParser(server: FastifyInstance, bodies: JsonBodies):
   );
 }
 
+/**
+ * Parses JSON that arrived by another way than as the body of a request, within the same bounds.
+ *
+ * @throws {InvalidRequestError} when it is not valid JSON, too deep or has too many values
+ * @throws {TooLargeError} when a field of free JSON is too large
+ */
+export function parseBoundedJson(bytes: Uint8Array): unknown {
+  new JsonGauge().push(bytes);
+  return parseJsonBody(Buffer.from(bytes).toString('utf8'));
+}
+
 /** Reads and checks the whole body. The stream of a refused body stays open, so that the answer reaches its sender. */
 function readMeasured(payload: Readable, limitBytes: number, charge: (bytes: number) => void): Promise<Buffer> {
   const gauge = new JsonGauge();

@@ -100,6 +100,21 @@ function createRefusal(exceeded: Limit): RateLimitedError {
 /** Functions that charge the sender of a request for bytes at the rate of answers. */
 const charges = new WeakMap<FastifyRequest['raw'], (bytes: number) => void>();
 
+/** A command on a socket that exceeds the rate of its sender. */
+export interface ExceededRate {
+  readonly error: RateLimitedError;
+  /** Milliseconds until the limit allows one. */
+  readonly waitMs: number;
+}
+
+/** Functions that take a token for each command on the socket that a request opened, and charge for its bytes. */
+const commands = new WeakMap<FastifyRequest['raw'], (bytes: number) => ExceededRate | undefined>();
+
+/** Takes a token for a command of this many bytes on the socket that `request` opened, as for a request of its own. */
+export function takeForCommand({ raw }: FastifyRequest, bytes: number): ExceededRate | undefined {
+  return commands.get(raw)?.(bytes);
+}
+
 /** Adds bytes that a request has read or copied in the store to its cost. */
 export function addStoreWork({ raw }: FastifyRequest, bytes: number): void {
   charges.get(raw)?.(bytes);
@@ -113,6 +128,12 @@ export function addRequestBudget(server: FastifyInstance, budget: RequestBudget)
     const principal = findPrincipal(request);
     if (principal === undefined) return;
     charges.set(request.raw, (bytes) => budget.chargeAnswer(principal, bytes));
+    commands.set(request.raw, (bytes) => {
+      const limit = budget.take(principal);
+      if (limit !== undefined) return { error: createRefusal(limit), waitMs: waitMs(limit) };
+      budget.chargeBody(principal, bytes);
+      return undefined;
+    });
     const exceeded = budget.take(principal);
     if (exceeded !== undefined) {
       bodies.read(request, reply, principal.userId);

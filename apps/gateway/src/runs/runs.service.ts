@@ -194,6 +194,7 @@ export class RunsService {
       const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
       for (const runId of cancelled) this.bus.publishCancel(runId, action);
       if (!repeated && !isUnderWay) void this.dispatchTurn({ userId: request.userId, threadId: thread_id });
+      if (!repeated) this.bus.publishThreadRun({ userId: request.userId, threadId: thread_id });
       headers.onAdmitted(admitted);
       span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
       return run;

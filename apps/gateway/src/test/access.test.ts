@@ -63,10 +63,11 @@ describe('access', () => {
       replacement_text: 'words',
       schedule: '@daily',
     };
-    // Files are stored by owner, also before their thread exists: files.test.ts.
+    // Files are stored by owner, also before their thread exists: files.test.ts. Streams wait for a thread's first run, and
+    // commands may create a thread: protocol-limits.test.ts.
+    const beforeThread = ['/uploads', '/artifacts', '/stream/events', '/commands'];
     const ofThreads = httpRoutes.filter(
-      ({ path }) =>
-        path.startsWith('/threads/:thread_id') && !path.includes('/uploads') && !path.includes('/artifacts'),
+      ({ path }) => path.startsWith('/threads/:thread_id') && !beforeThread.some((part) => path.includes(part)),
     );
     for (const { method, path, body: schema } of ofThreads) {
       const url = `/api${path.replace(':thread_id', thread_id).replace(':run_id', NOBODY).replace(':checkpoint_id', NOBODY)}`;

@@ -198,6 +198,16 @@ export interface ConfigChanges {
   subscribeConfigChanges(name: string, listener: () => void): Unsubscribe;
 }
 
+export interface ThreadRuns {
+  /** Says that a run was admitted to the thread. Never throws and never waits: who misses it asks the store. */
+  publishThreadRun(thread: ThreadKey): void;
+  /**
+   * Subscribes to admissions of runs to the thread. Resolves when the server knows of it, or NATS is away; the listener is
+   * also called on reconnect, as an admission may have been missed.
+   */
+  subscribeThreadRuns(thread: ThreadKey, listener: () => void): Promise<Unsubscribe>;
+}
+
 export interface DeadLetters {
   /**
    * Stores what could not be processed, for an operator; `entry` is JSON, cut to 256 KiB.
@@ -238,7 +248,15 @@ export interface RpcClient {
   ): Promise<z.output<Reply>>;
 }
 
-export interface Bus extends RpcClient, Handoffs, RunEvents, Cancels, CommandOutputs, ConfigChanges, DeadLetters {
+export interface Bus
+  extends RpcClient,
+    Handoffs,
+    RunEvents,
+    Cancels,
+    CommandOutputs,
+    ConfigChanges,
+    ThreadRuns,
+    DeadLetters {
   readonly connected: boolean;
   /**
    * The connection to the bus. A process that publishes or pulls for a role names its stream in `BusOptions.streams`.

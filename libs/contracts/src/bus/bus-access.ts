@@ -8,6 +8,7 @@ import {
   deadLetterSubject,
   runEventsSubject,
   streams,
+  threadRunSubject,
   TURN_OFFERS,
   TURN_TAKERS,
   type WakeRole,
@@ -91,10 +92,11 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
       configSubject(ANY),
       // Final events of queued runs.
       runEventsSubject(ANY),
+      threadRunSubject(ANY, ANY),
       SandboxProbe.name,
       ...inspect('turns'),
     ],
-    subscribe: [runEventsSubject(ANY)],
+    subscribe: [runEventsSubject(ANY), threadRunSubject(ANY, ANY)],
   },
   'agent-runner': {
     publish: [

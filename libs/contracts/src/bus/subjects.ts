@@ -26,6 +26,8 @@ export const deadLetterSubject = (kind: DeadLetterKind, id: string): string => `
 
 /** Live tail of a run's event log. */
 export const runEventsSubject = (runId: string): string => `run.${runId}.event`;
+/** Says that a run was admitted to the thread; without content. */
+export const threadRunSubject = (userId: string, threadId: string): string => `thread.${userId}.${threadId}.run`;
 /** Cancel broadcast; every runner and executor subscribes to `cancel.*`. */
 export const cancelSubject = (runId: string): string => `cancel.${runId}`;
 export const CANCEL_ALL = 'cancel.*';

@@ -69,6 +69,8 @@ export const RunRecord = z.object({
     .register(storedFields, { from: ['started'], as: 'milliseconds' }),
   /** Number of the newest event ever written to its log, which expires before the record; 0: none. */
   last_seq: count().register(storedFields, { from: ['seq'] }),
+  /** Its number among all runs ever admitted to its thread, from 1; 0: admitted by a version that did not count them. */
+  ordinal: count(),
 });
 export type RunRecord = z.infer<typeof RunRecord>;
 

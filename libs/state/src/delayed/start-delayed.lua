@@ -10,6 +10,7 @@
 -- @include ../includes/events.lua
 -- @include ../includes/ending.lua
 -- @include delayed.lua
+-- @include ../includes/ordinal.lua
 -- @include ../runs/clear-thread.lua
 local damage = damaged_thread() or damaged_run(p.run) or damaged_delayed()
 if damage then return { 'damaged', damage } end
@@ -35,7 +36,9 @@ stop_delay(record, p.run)
 local cancelled, ended = {}, {}
 local strategy = run.multitask_strategy
 if strategy == 'interrupt' or strategy == 'rollback' then cancelled, ended = clear_thread(record, current, queued, strategy) end
-redis.call('HSET', run_key(p.run), 'admitted_head', record.head, 'updated_at', now_iso)
+redis.call('HSET', run_key(p.run), 'admitted_head', record.head, 'updated_at', now_iso, 'ordinal', text_of(next_ordinal()))
+-- From now on it is one of the newest runs of its thread, for those who follow the thread.
+redis.call('ZADD', runs_key, string.format('%.0f', now_us), p.run)
 redis.call('RPUSH', inbox_key, p.run)
 redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
 touch(record, 'status', 'busy')

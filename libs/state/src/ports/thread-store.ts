@@ -48,6 +48,14 @@ export interface AdmittedRun {
   readonly admittedUs: number;
 }
 
+/** A run by its position among the runs of its thread. */
+export interface OrderedRun {
+  readonly runId: string;
+  /** From 1, in the order of admission, which is that of execution; never given again. */
+  readonly ordinal: number;
+  readonly status: RunStatus;
+}
+
 export interface FeedQuery {
   /** Selects rows with a lower number. */
   readonly before?: number;
@@ -191,6 +199,13 @@ export interface ThreadStore {
    * @throws {NotFoundError} for an unknown thread
    */
   followFrom(thread: ThreadKey): Promise<number>;
+  /** The newest runs, newest first; none for a thread that does not exist. */
+  newestRuns(thread: ThreadKey, limit: number): Promise<readonly OrderedRun[]>;
+  /**
+   * How many runs were ever admitted to the thread, those of earlier versions left out: it changes with each admission. 0 for a
+   * thread that does not exist.
+   */
+  admittedRuns(thread: ThreadKey): Promise<number>;
   /** Tokens of the thread's model calls, including those of runs that were rolled back or deleted. */
   threadUsage(thread: ThreadKey): Promise<ThreadUsage>;
   /**

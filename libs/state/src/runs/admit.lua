@@ -26,6 +26,7 @@
 -- @include ../includes/state-bytes.lua
 -- @include ../includes/ledger.lua
 -- @include ../includes/interrupts.lua
+-- @include ../includes/ordinal.lua
 -- @include ../delayed/delayed.lua
 -- @include clear-thread.lua
 -- @include ../crons/cron-due.lua
@@ -148,6 +149,7 @@ local fields = { 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user, 'as
   'status', 'pending', 'metadata', metadata, 'stored', text_of(bytes), 'multitask_strategy', p.strategy, 'created_at', now_iso,
   'updated_at', now_iso, 'fork_checkpoint_id', fork, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
   'admitted_head', record.head, 'seq', '0', 'bytes', '0', 'border', '0', 'border_bytes', '0' }
+if not delay then append_to(fields, 'ordinal', text_of(next_ordinal())) end
 if p.api_key ~= '' then append_to(fields, 'api_key', p.api_key) end
 if p.agent ~= p.assistant then append_to(fields, 'agent', p.agent) end
 if p.traceparent ~= '' then append_to(fields, 'traceparent', p.traceparent) end

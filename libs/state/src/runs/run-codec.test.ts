@@ -27,6 +27,7 @@ const stored: Readonly<Record<string, string>> = {
   dropped: '',
   traceparent: '',
   admitted_head: 'c0',
+  ordinal: '1',
   seq: '0',
   bytes: '0',
 };

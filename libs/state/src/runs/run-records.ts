@@ -1,6 +1,6 @@
 import { NotFoundError, type RunRecord, RunStatus, type RunSummary } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { RunQuery, ThreadStore } from '../ports/thread-store.js';
+import type { OrderedRun, RunQuery, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { MAX_READ_BYTES, readHashes } from '../redis/read-hashes.js';
 import { runOf, summaryOf } from './run-codec.js';
@@ -23,7 +23,9 @@ export async function readRun(redis: RedisConnection, userId: string, runId: str
   return flat.length === 0 ? null : runOf(flat, kwargs);
 }
 
-export function runRecords(redis: RedisConnection): Pick<ThreadStore, 'getRun' | 'runStatus' | 'listRuns'> {
+export function runRecords(
+  redis: RedisConnection,
+): Pick<ThreadStore, 'getRun' | 'runStatus' | 'listRuns' | 'newestRuns' | 'admittedRuns'> {
   /** Reads the first of these runs, as many as one page may contain. */
   async function readSummaries(userId: string, runIds: readonly string[]): Promise<RunSummary[]> {
     const prefix = redis.keys.runPrefix(userId);
@@ -68,5 +70,27 @@ export function runRecords(redis: RedisConnection): Pick<ThreadStore, 'getRun' |
     return found.slice(query.offset, wanted);
   }
 
-  return { getRun, runStatus, listRuns };
+  async function newestRuns(thread: ThreadKey, limit: number): Promise<readonly OrderedRun[]> {
+    const { runs } = redis.keys.thread(thread);
+    const prefix = redis.keys.runPrefix(thread.userId);
+    const [ids, count] = await redis.use((client) =>
+      Promise.all([client.zrevrange(runs, 0, limit - 1), client.zcard(runs)]),
+    );
+    const records = await redis.use((client) =>
+      Promise.all(ids.map((id) => client.hmget(prefix + id, 'status', 'ordinal'))),
+    );
+    return ids.flatMap((runId, index) => {
+      const [status, ordinal] = records[index] ?? [];
+      if (status === null || status === undefined) return [];
+      // A delayed run gets its number at its time. Those that an earlier version admitted have none; numbers begin after them.
+      if (ordinal === null && status === 'pending') return [];
+      return [{ runId, ordinal: Number(ordinal ?? count - index), status: RunStatus.parse(status) }];
+    });
+  }
+
+  async function admittedRuns(thread: ThreadKey): Promise<number> {
+    return Number((await redis.use((client) => client.hget(redis.keys.thread(thread).record, 'admitted'))) ?? 0);
+  }
+
+  return { getRun, runStatus, listRuns, newestRuns, admittedRuns };
 }

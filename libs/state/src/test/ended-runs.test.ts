@@ -22,7 +22,7 @@ const usage = {
 const READ_AFTER_END = [
   ...['run_id', 'thread_id', 'user_id', 'assistant_id', 'status', 'metadata', 'multitask_strategy', 'created_at'],
   ...['updated_at', 'attempt', 'input_tokens', 'output_tokens', 'calls', 'lead_agent_tokens', 'base_checkpoint_id'],
-  ...['seq', 'started', 'first_row', 'ended_by', 'stored'],
+  ...['seq', 'ordinal', 'started', 'first_row', 'ended_by', 'stored'],
 ];
 
 describe('the record of an ended run', () => {

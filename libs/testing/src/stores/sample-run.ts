@@ -40,5 +40,6 @@ export const sampleRun = (over: Partial<RunRecord> = {}): RunRecord => ({
   traceparent: null,
   started_at: null,
   last_seq: 0,
+  ordinal: 1,
   ...over,
 });

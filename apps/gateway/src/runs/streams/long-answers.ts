@@ -1,18 +1,15 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AppError } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
-import type { Metrics } from '@caribou/observability';
 import type { FastifyReply } from 'fastify';
 import { Dependency } from '../../dependency.js';
 import { addQuota } from '../../http/rate-limit-headers.js';
 import { endRefusals } from '../../http/retry-estimates.js';
-import type { GatewaySettings } from '../../settings.js';
-import { SlowReaders } from './slow-readers.js';
+import { OpenStreams } from './open-streams.js';
 import { ResponseGone, SseWriter, type WriterOptions } from './sse-writer.js';
-import { StreamRegistry } from './stream-registry.js';
 
 /** Time after which a connection is closed whose reader does not accept a write. */
-const STALL_MS = 30_000;
+export const STALL_MS = 30_000;
 
 /** Headers and heartbeat of an event stream. */
 export const EVENT_STREAM = {
@@ -38,27 +35,13 @@ export interface LongAnswer extends Omit<WriterOptions, 'stallMs' | 'slowReaders
   readonly onLeft?: () => Promise<void>;
 }
 
-/** Writes the long responses of this process: counted for each user, and broken off when the process stops. */
+/** Writes long responses: counted for each user, and broken off when the process stops. */
 @Injectable()
-export class LongAnswers implements OnModuleDestroy {
-  private readonly registry: StreamRegistry;
-  private readonly slowReaders: SlowReaders;
-
+export class LongAnswers {
   constructor(
-    @Dependency('settings') settings: Pick<GatewaySettings, 'maxStreamsPerUser' | 'maxSlowReaderBytes'>,
     @Dependency('logger') private readonly logger: Logger,
-    @Dependency('metrics') metrics: Pick<Metrics, 'measure'>,
-  ) {
-    this.registry = new StreamRegistry(settings.maxStreamsPerUser);
-    this.slowReaders = new SlowReaders(settings.maxSlowReaderBytes);
-    metrics.measure('open_streams', () => this.registry.size);
-    metrics.measure('slow_reader_bytes', () => this.slowReaders.heldBytes);
-  }
-
-  /** Breaks off all streams without an `end` when the process stops, so that clients reconnect to another gateway. */
-  onModuleDestroy(): void {
-    this.registry.cutAll();
-  }
+    private readonly open: OpenStreams,
+  ) {}
 
   /**
    * Counts the response, finds what it shows, and writes it; an error during the writing breaks off the connection.
@@ -66,8 +49,8 @@ export class LongAnswers implements OnModuleDestroy {
    * @throws {RateLimitedError} when the user has too many long answers open; `find` is not called then
    */
   async respond({ userId, reply }: StreamClient, find: () => Promise<LongAnswer>): Promise<void> {
-    const release = this.registry.take(userId);
-    addQuota(reply, this.registry.useOf(userId));
+    const release = this.open.registry.take(userId);
+    addQuota(reply, this.open.registry.useOf(userId));
     try {
       const answer = await find();
       const headers = { ...headersOf(reply), ...answer.headers };
@@ -75,7 +58,7 @@ export class LongAnswers implements OnModuleDestroy {
       reply.hijack();
       if (reply.request.method === 'HEAD') reply.raw.writeHead(200, headers).end();
       else {
-        const options = { ...answer, headers, stallMs: STALL_MS, slowReaders: this.slowReaders };
+        const options = { ...answer, headers, stallMs: STALL_MS, slowReaders: this.open.slowReaders };
         await this.write(answer, new SseWriter(reply.raw, options));
       }
     } finally {
@@ -84,7 +67,7 @@ export class LongAnswers implements OnModuleDestroy {
   }
 
   private async write(answer: LongAnswer, writer: SseWriter): Promise<void> {
-    this.registry.add(writer);
+    this.open.registry.add(writer);
     try {
       await answer.write(writer);
     } catch (error) {
@@ -99,7 +82,7 @@ export class LongAnswers implements OnModuleDestroy {
         writer.cut('shutdown');
       }
     } finally {
-      this.registry.remove(writer);
+      this.open.registry.remove(writer);
     }
   }
 

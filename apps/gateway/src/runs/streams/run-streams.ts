@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { RunRecord, RunSummary, StreamMode } from '@caribou/contracts';
 import type { RunEventLog, ThreadStore } from '@caribou/state';
-import type { Metrics } from '@caribou/observability';
 import { Dependency, type GatewayBus } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
 import { parsePosition } from './projections/position.js';
@@ -9,9 +8,9 @@ import { stringifyInSlices } from '../../http/sliced-json.js';
 import { RunsService } from '../runs.service.js';
 import { type FinalPorts, readFinalValues, runOutcome, type RunOutcome } from './run-outcome.js';
 import { EVENT_STREAM, type LongAnswer, LongAnswers, type StreamClient } from './long-answers.js';
+import { OpenStreams } from './open-streams.js';
 import { type RunStreamPorts, streamRun } from './run-stream.js';
 import type { SseWriter } from './sse-writer.js';
-import { ValuesCache } from './values-cache.js';
 
 /** Interval of the newlines that a waiting answer sends. */
 const NEWLINE_MS = 1_000;
@@ -37,20 +36,15 @@ interface Answer extends WaitOptions, Pick<LongAnswer, 'headers' | 'beat' | 'bea
 /** Writes long responses of runs: event streams, and answers that wait for the end of a run. */
 @Injectable()
 export class RunStreams {
-  private readonly values: ValuesCache;
-
   constructor(
     @Dependency('threadStore') private readonly store: ThreadStore,
     @Dependency('eventLog') private readonly log: RunEventLog,
     @Dependency('bus') private readonly bus: GatewayBus,
     @Dependency('settings') private readonly settings: GatewaySettings,
-    @Dependency('metrics') private readonly metrics: Pick<Metrics, 'streamGap' | 'measureCache'>,
     private readonly runs: RunsService,
     private readonly answers: LongAnswers,
-  ) {
-    this.values = new ValuesCache(store);
-    metrics.measureCache('values', this.values.bytes);
-  }
+    private readonly open: OpenStreams,
+  ) {}
 
   /**
    * Starts or finds a run and streams its events to its end.
@@ -100,8 +94,8 @@ export class RunStreams {
 
   /** What a stream of a run reads. */
   get ports(): RunStreamPorts & FinalPorts {
-    const { store, log, bus, values, metrics } = this;
-    return { store, log, bus, values, onGap: () => metrics.streamGap() };
+    const { store, log, bus, open } = this;
+    return { store, log, bus, values: open.values, onGap: () => open.countGap() };
   }
 
   /** Finds the run and writes the answer; a client that leaves cancels the run where that was requested. */

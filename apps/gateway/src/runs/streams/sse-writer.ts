@@ -82,6 +82,12 @@ export class SseWriter {
     this.source = source;
   }
 
+  /** Sends the headers now, for a stream that may have no frame for long. */
+  begin(): void {
+    clearTimeout(this.headers);
+    this.out.flushHeaders();
+  }
+
   /** Writes one frame; `data` is one line, or the parts of one. @throws {ResponseGone} */
   async write(event: string, data: string | readonly string[], id: string | null): Promise<void> {
     const before = `event: ${event}\ndata: `;

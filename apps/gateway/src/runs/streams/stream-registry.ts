@@ -1,9 +1,13 @@
 import { QuotaError, type QuotaUse } from '@caribou/contracts';
-import type { SseWriter } from './sse-writer.js';
+
+/** A long response, or a socket. */
+export interface OpenStream {
+  cut(reason: 'shutdown'): void;
+}
 
 /** The long responses of this process. They are counted per user, and broken off when the process stops. */
 export class StreamRegistry {
-  private readonly writers = new Set<SseWriter>();
+  private readonly writers = new Set<OpenStream>();
   private readonly perUser = new Map<string, number>();
 
   constructor(private readonly maxPerUser: number) {}
@@ -41,11 +45,11 @@ export class StreamRegistry {
     };
   }
 
-  add(writer: SseWriter): void {
+  add(writer: OpenStream): void {
     this.writers.add(writer);
   }
 
-  remove(writer: SseWriter): void {
+  remove(writer: OpenStream): void {
     this.writers.delete(writer);
   }
 

@@ -1,0 +1,146 @@
+import {
+  CheckpointId,
+  type CommandParams,
+  ConflictError,
+  InterruptId,
+  type InterruptRecord,
+  isRecord,
+  LEAD_AGENT,
+  NotFoundError,
+  RunCreate,
+  type RunRecord,
+} from '@caribou/contracts';
+import type { ThreadKey } from '@caribou/core';
+import type { ThreadStore } from '@caribou/state';
+import { Injectable } from '@nestjs/common';
+import { Dependency } from '../../dependency.js';
+import { parse } from '../../http/parse-input.js';
+import { RunsService, type StartHeaders } from '../../runs/runs.service.js';
+import { ProtocolRefusal } from './protocol-refusal.js';
+import { noThreadInput, type ThreadRun } from './thread-input.js';
+
+/** Commands that start or continue runs. */
+@Injectable()
+export class RunCommands {
+  private readonly input = noThreadInput;
+
+  constructor(
+    @Dependency('threadStore') private readonly store: Pick<ThreadStore, 'getThread'>,
+    private readonly runs: RunsService,
+  ) {}
+
+  /**
+   * Starts a run, on a thread that is created if needed. On a thread that waits for an answer, the input is that answer; while a
+   * run is under way and no strategy is named, the input is for that run.
+   */
+  async start(thread: ThreadKey, params: CommandParams<'run.start'>, headers: StartHeaders): Promise<ThreadRun> {
+    const { multitaskStrategy, langsmith_tracer: tracer, ...given } = params;
+    if (tracer !== undefined && tracer !== null)
+      throw new ProtocolRefusal(
+        'not_supported',
+        'langsmith_tracer: traces are sent where the operator of the server says',
+      );
+    const strategy = given.multitask_strategy ?? multitaskStrategy;
+    const request = { if_not_exists: 'create', ...given, ...checkpointOf(given.config), multitask_strategy: strategy };
+    const answer = 'checkpoint_id' in request ? undefined : await this.answerOf(thread, given.input);
+    const body = parse(RunCreate, answer === undefined ? request : { ...request, ...answer }, 'params');
+    try {
+      return await this.admit(thread, body, headers);
+    } catch (error) {
+      const isForRunUnderWay = error instanceof ConflictError && (strategy === undefined || strategy === null);
+      if (!isForRunUnderWay) throw error;
+      return await this.input.injectInput(thread, body);
+    }
+  }
+
+  /** Answers interrupts of the thread, by which its run continues as a new one. */
+  async respond(thread: ThreadKey, params: CommandParams<'input.respond'>, headers: StartHeaders): Promise<ThreadRun> {
+    const { update, goto, config, metadata } = params;
+    const resume = answersOf(params);
+    const assistant_id = await this.assistantOf(thread);
+    const command = { resume, ...nonNull({ update, goto }) };
+    const body = parse(RunCreate, { assistant_id, command, ...nonNull({ config, metadata }) }, 'params');
+    try {
+      return await this.runs.start(thread, body, headers);
+    } catch (error) {
+      // Also of a thread that runs: somebody else has answered.
+      if (error instanceof ConflictError) throw new ProtocolRefusal('no_such_interrupt', error.message);
+      throw error;
+    }
+  }
+
+  /** Starts a run from an older checkpoint. */
+  async fork(thread: ThreadKey, params: CommandParams<'state.fork'>, headers: StartHeaders): Promise<RunRecord> {
+    const { checkpoint_id, input = null, config } = params;
+    if (!CheckpointId.safeParse(checkpoint_id).success) throw noCheckpoint(checkpoint_id);
+    const assistant_id = await this.assistantOf(thread);
+    const body = parse(RunCreate, { assistant_id, input, config, checkpoint_id }, 'params');
+    return await this.admit(thread, body, headers);
+  }
+
+  inject(thread: ThreadKey, params: CommandParams<'input.inject'>): Promise<void> {
+    return this.input.inject(thread, params);
+  }
+
+  /** The input as the answer that the thread waits for; undefined when it waits for none. */
+  private async answerOf(thread: ThreadKey, input: unknown): Promise<object | undefined> {
+    if (input === undefined || input === null) return undefined;
+    const [first, ...others] = await this.openInterrupts(thread);
+    if (first === undefined) return undefined;
+    return { input: null, command: { resume: others.length === 0 ? { [first.id]: input } : input } };
+  }
+
+  private async openInterrupts(thread: ThreadKey): Promise<readonly InterruptRecord[]> {
+    try {
+      return (await this.store.getThread(thread)).values.interrupts?.open ?? [];
+    } catch (error) {
+      if (error instanceof NotFoundError) return [];
+      throw error;
+    }
+  }
+
+  private async admit(thread: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
+    try {
+      return await this.runs.start(thread, body, headers);
+    } catch (error) {
+      const { checkpoint_id: checkpointId } = body;
+      if (error instanceof NotFoundError && checkpointId !== undefined && checkpointId !== null)
+        throw noCheckpoint(checkpointId);
+      throw error;
+    }
+  }
+
+  /** The assistant that the thread was started with. */
+  private async assistantOf(thread: ThreadKey): Promise<string> {
+    const { metadata } = await this.store.getThread(thread);
+    const id = metadata['assistant_id'];
+    return typeof id === 'string' ? id : LEAD_AGENT;
+  }
+}
+
+const noCheckpoint = (id: string): ProtocolRefusal =>
+  new ProtocolRefusal('no_such_checkpoint', `Checkpoint ${id.slice(0, 100)} does not exist`);
+
+/** The checkpoint that clients name in the config of a run. */
+function checkpointOf(config: unknown): { readonly checkpoint_id?: unknown } {
+  const configurable = isRecord(config) ? config['configurable'] : undefined;
+  const id = isRecord(configurable) ? configurable['checkpoint_id'] : undefined;
+  return id === undefined || id === null ? {} : { checkpoint_id: id };
+}
+
+/** The answers by interrupt. @throws {ProtocolRefusal} for an id that no interrupt has */
+function answersOf(params: CommandParams<'input.respond'>): Readonly<Record<string, unknown>> {
+  const { interrupt_id: id, response } = params;
+  const answers = params.responses ?? (id === undefined ? [] : [{ interrupt_id: id, response }]);
+  for (const { interrupt_id: given } of answers)
+    if (!InterruptId.safeParse(given).success)
+      throw new ProtocolRefusal(
+        'no_such_interrupt',
+        `the thread waits for no answer to interrupt ${given.slice(0, 100)}`,
+      );
+  return Object.fromEntries(answers.map(({ interrupt_id: given, response: answer = null }) => [given, answer]));
+}
+
+/** The parts that are neither null nor undefined. */
+const nonNull = (parts: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined && value !== null));

@@ -1,0 +1,4 @@
+import { mount } from 'svelte';
+import SvelteChat from './SvelteChat.svelte';
+
+mount(SvelteChat, { target: document.getElementById('root') });
