@@ -20,6 +20,7 @@ import {
 import { type HookName, type HookPass, runHooks } from '@caribou/middleware';
 import type { AgentRun, LoopOptions } from './agent-run.js';
 import { executeToolCalls } from './execute-tool-calls.js';
+import { joinWaiting } from './join-waiting.js';
 import { takeModelTurn } from './model-turn.js';
 import { taskStart, TurnDraft } from './turn-draft.js';
 
@@ -121,6 +122,7 @@ async function firstNode(agent: AgentRun, draft: TurnDraft): Promise<Following> 
  */
 async function callModel(agent: AgentRun, draft: TurnDraft): Promise<Following> {
   const { chain, run } = agent;
+  if (await joinWaiting(agent, draft)) await commit(agent, draft, 'model_request');
   if (turnsLeft(agent, draft) <= 0) return refuseTurn(agent, draft);
   if (agent.host.isBudgetSpent?.() === true) return endForBudget(draft);
   const before = await runChain(agent, draft, 'beforeModel');

@@ -96,6 +96,7 @@ export {
   isTerminal,
   LEAD_AGENT,
   MultitaskStrategy,
+  RequestedStrategy,
   RunCommand,
   RunContextValues,
   RunInputMessage,

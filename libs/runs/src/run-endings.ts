@@ -1,11 +1,16 @@
 import { AppError, type CancelAction, customAgentOf, LEAD_AGENT, omitUndefined } from '@caribou/contracts';
 import { applyUpdate, type LoopOutcome, type RunTimedOut, type TurnCommit } from '@caribou/core';
-import { type FinishRequest } from '@caribou/state';
+import type { CommitResult, FinishRequest, FinishResult } from '@caribou/state';
 import type { ActiveRun } from './active-run.js';
 import { cancelPendingCalls } from './cancel-pending-calls.js';
-import { commitRequest, noteBudget, startOf, timeTurn } from './run-commits.js';
+import { commitRequest, noteBudget, noteCommit, startOf, timeTurn } from './run-commits.js';
 
-/** Ends a run whose loop has ended: writes the last turn, the status and the terminal event in one script. */
+/**
+ * Ends a run whose loop has ended: writes the last turn, the status and the terminal event in one script. While messages wait to
+ * join a run that would succeed, the last turn is committed instead, with a model request to follow.
+ *
+ * @returns the status, 'steered' when the run continues, 'yielded' when it does but the process drains
+ */
 export async function finishOutcome(
   run: ActiveRun,
   outcome: Exclude<LoopOutcome, { kind: 'yielded' }>,
@@ -17,22 +22,39 @@ export async function finishOutcome(
   const asks = outcome.last.next.length > 0 && (outcome.last.state.interrupts?.open.length ?? 0) > 0;
   const ended = asks ? 'interrupted' : 'success';
   const memory = error === undefined && !asks && run.isMemorable ? memoryRequest(run) : {};
-  const { budget, more } = await timeTurn(run, outcome.last, () =>
-    writer.commit((queued, _after, shown) =>
-      ports.store.finish(claimed.lease, {
-        shown,
-        status: error === undefined ? ended : 'error',
-        commit: commitRequest(run, outcome.last, queued),
-        ...omitUndefined({ stopReason }),
-        ...memory,
-        ...(error === undefined ? { events: [] } : { error, events: [{ kind: 'error', ...error }] }),
-      }),
-    ),
+  let isSteered = false;
+  const result = await timeTurn(run, outcome.last, () =>
+    writer.commit(async (queued, after, shown): Promise<FinishResult | CommitResult> => {
+      const next: TurnCommit = { ...outcome.last, next: ['model_request'] };
+      if (!isSteered) {
+        const finished = await ports.store.finish(claimed.lease, {
+          shown,
+          status: error === undefined ? ended : 'error',
+          commit: commitRequest(run, outcome.last, queued),
+          ...omitUndefined({ stopReason }),
+          ...memory,
+          ...(error === undefined ? { events: [] } : { error, events: [{ kind: 'error', ...error }] }),
+        });
+        if (finished.steered !== true) return finished;
+        // A repeated commit is recognized by its number, but a repeated finish would not be.
+        isSteered = true;
+      }
+      return ports.store.commit(claimed.lease, { ...commitRequest(run, next, queued), after });
+    }),
   );
-  noteBudget(run, budget);
-  run.hasMore = more;
+  if ('head' in result) return continueSteered(run, result);
+  noteBudget(run, result.budget);
+  run.hasMore = result.more;
   if (memory.remember !== undefined) ports.onMemoryQueued?.(claimed.lease);
   return error === undefined ? ended : 'error';
+}
+
+/** @throws the reason when the run was cancelled or lost meanwhile */
+function continueSteered(run: ActiveRun, result: CommitResult): 'steered' | 'yielded' {
+  noteCommit(run, result);
+  if (result.cancel !== null) run.keeper.cancel(result.cancel);
+  run.keeper.signal.throwIfAborted();
+  return run.isDraining() ? 'yielded' : 'steered';
 }
 
 /** Memory does not learn from temporary threads, of which nothing is stored permanently. */

@@ -50,6 +50,7 @@ export type {
   RunStore,
   ShownEvents,
   ThreadHead,
+  WaitingMessage,
   UnownedThread,
 } from './ports/run-store.js';
 export type {

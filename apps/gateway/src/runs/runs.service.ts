@@ -24,6 +24,7 @@ import { idempotencyOf } from './idempotency.js';
 import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
 import { admitRequest, type RunTarget } from './run-request.js';
+import { checkSteering } from './steering-input.js';
 import { StoreDeadline } from './store-deadline.js';
 
 /**
@@ -46,6 +47,12 @@ export interface StartHeaders {
   readonly onAdmitted: (admitted: Pick<AdmitResult, 'stateBytes' | 'runs'>) => void;
 }
 
+/** A run that a request started, or joined. */
+export interface AdmittedRun extends RunRecord {
+  /** Set when the request's messages were given to a run in flight: number of the newest checkpoint event in its log. */
+  readonly joinedAfter?: number;
+}
+
 /** Starts, finds and stops runs. It has no state of its own: the store decides, then the runners are notified. */
 @Injectable()
 export class RunsService {
@@ -63,11 +70,13 @@ export class RunsService {
    * Admits a run on a thread. A stored run is executed even when NATS is unreachable: its dispatch to a runner is
    * not awaited.
    *
+   * With strategy `steer` the messages are given to the run in flight, if there is one, and the result is that run.
+   *
    * @throws {NotFoundError} when the agent does not exist
    * @throws {ConflictError} when the thread is busy and the strategy is `reject`
    * @throws {RateLimitedError} over a quota
    */
-  async start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
+  async start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<AdmittedRun> {
     refuseToDelete(body);
     const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
@@ -76,7 +85,7 @@ export class RunsService {
   }
 
   /** Admits a run on a new thread, or on the thread that its configurable names. */
-  async startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
+  async startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<AdmittedRun> {
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
     const request = await this.prepare(body, { target: targetOfStateless(userId, body), headers, deadline });
@@ -142,6 +151,7 @@ export class RunsService {
   private async prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
     const sender = { userId: target.userId, admin: headers.admin };
     const resolved = await deadline.within(() => this.inputs.resolve(target, body, sender));
+    if (body.multitask_strategy === 'steer') checkSteering(resolved);
     const request = admitRequest(resolved, target, this.settings);
     await deadline.within(() => this.agents.check(body, request));
     return request;
@@ -151,12 +161,16 @@ export class RunsService {
    * Stores the run in a span of the caller's trace, which the run continues. Then publishes the ends and cancels of the
    * runs that it replaces, and hands the thread to a runner unless one works on it.
    */
-  private async admit(request: AdmitRequest, { idempotency, headers, deadline }: Admission): Promise<RunRecord> {
+  private async admit(request: AdmitRequest, { idempotency, headers, deadline }: Admission): Promise<AdmittedRun> {
     const span = this.tracing.start('run.admit', { kind: 'server', parent: headers.traceparent });
     try {
       const { traceparent } = span;
       const traced = { ...request, traceparent, ...omitUndefined({ idempotency, apiKey: headers.apiKey }) };
-      const { run, repeated, cancelled, ended, isUnderWay, ...admitted } = await storeRun(this.store, traced, deadline);
+      const { run, repeated, cancelled, ended, isUnderWay, joinedAfter, ...admitted } = await storeRun(
+        this.store,
+        traced,
+        deadline,
+      );
       const { run_id, thread_id } = run;
       this.publishEnds(ended);
       const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
@@ -164,7 +178,7 @@ export class RunsService {
       if (!repeated && !isUnderWay) void this.dispatchTurn({ userId: request.userId, threadId: thread_id });
       headers.onAdmitted(admitted);
       span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
-      return run;
+      return { ...run, ...omitUndefined({ joinedAfter }) };
     } catch (error) {
       span.end({ error });
       throw error;
@@ -204,6 +218,8 @@ async function storeRun(
   } catch (error) {
     if (!(error instanceof UnavailableError) || error.details['noEffect'] === true) throw error;
     try {
+      // Its messages may be with another run; they are recognized by their ids.
+      if (request.multitaskStrategy === 'steer') return await deadline.within(() => store.admit(request));
       const run = await deadline.within(() => store.getRun(request, request.runId));
       return { run, repeated: false, cancelled: [], ended: [], isUnderWay: false, stateBytes: 0, runs: null };
     } catch {

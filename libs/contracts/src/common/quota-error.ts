@@ -2,7 +2,7 @@ import { type AppErrorOptions, RateLimitedError } from './errors.js';
 
 /** A quota of a user, and how much of it is used. */
 export interface QuotaUse {
-  readonly quota: 'runs' | 'queued-runs' | 'run-bytes' | 'threads' | 'streams';
+  readonly quota: 'runs' | 'queued-runs' | 'steering' | 'steering-bytes' | 'run-bytes' | 'threads' | 'streams';
   readonly limit: number;
   readonly used: number;
 }

@@ -59,6 +59,15 @@ function refusal([outcome, used]: Reply, request: AdmitRequest, settings: StoreS
       return tooManyQueued(settings, details);
     case 'quota':
       return tooManyRuns(settings, details);
+    case 'other_shape':
+      return new ConflictError(
+        'multitask_strategy steer: the run in flight does not continue from this checkpoint; choose another strategy',
+        { details },
+      );
+    case 'many_waiting':
+      return tooManyWaiting(settings, Number(used), details);
+    case 'large_waiting':
+      return tooLargeWaiting(settings, Number(used), details);
     default:
       return refusedCommand([outcome, used], details) ?? overStorage(outcome, Number(used), settings);
   }
@@ -89,6 +98,20 @@ const tooManyQueued = ({ maxQueuedRuns: limit }: StoreSettings, details: Details
   new QuotaError(
     `the thread has ${limit} queued runs, which is the limit (quotas.max_queued_runs_per_thread)`,
     { quota: 'queued-runs', limit, used: limit },
+    { details },
+  );
+
+const tooManyWaiting = ({ maxSteering: limit }: StoreSettings, used: number, details: Details): QuotaError =>
+  new QuotaError(
+    `${used} messages wait to join the thread's run, and with these more than the limit of ${limit}: send them when it has taken those`,
+    { quota: 'steering', limit, used },
+    { details },
+  );
+
+const tooLargeWaiting = ({ maxSteeringBytes: limit }: StoreSettings, used: number, details: Details): QuotaError =>
+  new QuotaError(
+    `messages of ${used} bytes wait to join the thread's run, and with these more than the limit of ${limit}`,
+    { quota: 'steering-bytes', limit, used },
     { details },
   );
 
@@ -139,6 +162,30 @@ function readRegeneratedRunId({ metadata }: AdmitRequest): string {
 const resumeParams = ({ kwargs: { command } }: AdmitRequest) =>
   command === undefined ? {} : { resume: Object.keys(command.answers ?? {}) };
 
+/** The messages of a request that may join a run, with their limits, as `steering/steer.lua` reads them. */
+function steeringOf({ multitaskStrategy, kwargs }: AdmitRequest, settings: StoreSettings) {
+  if (multitaskStrategy !== 'steer') return { params: {}, texts: [] };
+  const messages = kwargs.input?.messages ?? [];
+  return {
+    params: {
+      messages: messages.map(({ id }) => Buffer.from(id).toString()),
+      max_steering: settings.maxSteering,
+      max_steering_bytes: settings.maxSteeringBytes,
+    },
+    texts: messages.map((message) => JSON.stringify(message)),
+  };
+}
+
+/** The result of an admission whose messages were given to the run in flight. */
+const joinedResult = ([, run, kwargs, stateBytes, border]: Reply): AdmitResult => ({
+  ...NOTHING_DONE,
+  run: runOf(run, kwargs),
+  repeated: false,
+  isUnderWay: true,
+  stateBytes: Number(stateBytes),
+  joinedAfter: Number(border),
+});
+
 export function admissions(
   redis: RedisConnection,
   settings: StoreSettings,
@@ -152,6 +199,7 @@ export function admissions(
 
   async function admit(request: AdmitRequest): Promise<AdmitResult> {
     const { idempotency } = request;
+    const steering = steeringOf(request, settings);
     const reply = await callThread(redis, request, scripts.admit, {
       beginsTurn: true,
       params: {
@@ -178,12 +226,19 @@ export function admissions(
         max_state_bytes: settings.maxStateBytes,
         max_stored: settings.maxStoredBytes,
         kept_checkpoints: settings.keptCheckpoints,
+        ...steering.params,
       },
-      texts: [JSON.stringify(request.metadata), JSON.stringify(request.kwargs), JSON.stringify(request.threadMetadata)],
+      texts: [
+        JSON.stringify(request.metadata),
+        JSON.stringify(request.kwargs),
+        JSON.stringify(request.threadMetadata),
+        ...steering.texts,
+      ],
       moreKeys: idempotency === undefined ? [] : [idempotencyKey(request.userId, idempotency.key)],
     });
     const [outcome, run] = reply;
     if (outcome === 'repeated') return { run: runOf(run, reply[2]), repeated: true, ...NOTHING_DONE };
+    if (outcome === 'steered') return joinedResult(reply);
     if (outcome === 'budget') throw budgetSpent(reply, settings);
     if (outcome !== 'ok') throw refusal(reply, request, settings);
     const [cancelled, ended, stateBytes, inFlight, isUnderWay] = reply.slice(2);

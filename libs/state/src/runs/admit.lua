@@ -7,11 +7,15 @@
               whose turn is regenerated, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
               events_ttl_ms, max_log_bytes, kept_checkpoints; for a run that continues a thread `resume`, the ids of the interrupts
-              that it answers; texts: metadata, kwargs, metadata of a new thread
+              that it answers; with strategy `steer` those of steer.lua; texts: metadata, kwargs, metadata of a new thread, those of
+              steer.lua
   Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
           thread is under way}
          {'repeated', run record, kwargs or nil when the record holds them}
+         {'steered', run record, kwargs, bytes of the state that it will find, number of the newest checkpoint event in its log}: the
+          messages wait to join this run, which is in flight
+         {'other_shape'}: the run in flight does not continue from the checkpoint; {'many_waiting', number}, {'large_waiting', bytes},
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
          {'budget', 'user' or 'key', its cost, its limit, time in ms}, {'large', bytes of the state}, {'stored', bytes}, {'erasing'}: is_being_erased,
          {'nothing_asked'}, {'unknown_interrupt', id}, {'other_checkpoint'}: the interrupts of the head are answered or gone,
@@ -24,6 +28,9 @@
 -- @include ../includes/state-bytes.lua
 -- @include ../includes/ledger.lua
 -- @include ../includes/interrupts.lua
+-- @include ../includes/feed.lua
+-- @include ../steering/waiting-list.lua
+-- @include ../steering/steer.lua
 local damage = damaged_thread() or damaged_run(p.run)
 if damage then return { 'damaged', damage } end
 
@@ -52,6 +59,7 @@ end
 local current = record and record.current ~= '' and table.remove(runs, 1) or nil
 local queued = runs
 
+local target = p.strategy == 'steer' and steered_run(current, queued) or nil
 local clears = p.strategy == 'interrupt' or p.strategy == 'rollback'
 local busy = #queued > 0 or (current and current.cancel == '')
 if (p.strategy == 'reject' or p.resume) and busy then return { 'busy' } end
@@ -63,19 +71,19 @@ if p.resume and #p.resume > 0 then
     if not open[id] then return { 'unknown_interrupt', id } end
   end
 end
-if not clears and #queued >= p.max_queued then return { 'full' } end
+if not target and not clears and #queued >= p.max_queued then return { 'full' } end
 local others = redis.call('SCARD', in_flight_key) - (clears and #queued or 0)
-if others >= p.max_in_flight then return { 'quota' } end
-if p.max_pending > 0 and redis.call('ZCARD', pending_key) >= p.max_pending
+if not target and others >= p.max_in_flight then return { 'quota' } end
+if not target and p.max_pending > 0 and redis.call('ZCARD', pending_key) >= p.max_pending
   and not redis.call('ZSCORE', pending_key, pending_member) then return { 'crowded' } end
-if p.budgets then
+if p.budgets and not target then
   local name, cost, limit = spent_budget(p.usage_prefix, p.budgets, p.user, p.api_key)
   if name then return { 'budget', name, text_of(cost), text_of(limit), now_ms } end
 end
 local metadata, kwargs, thread_metadata = take(), take(), take()
 local bytes = #metadata + #kwargs
 local stored = tonumber(redis.call('GET', stored_key) or 0)
-if p.max_stored > 0 and stored + bytes > p.max_stored then return { 'stored', stored } end
+if not target and p.max_stored > 0 and stored + bytes > p.max_stored then return { 'stored', stored } end
 
 if not record and not p.temporary and has_all_threads() then return { 'many' } end
 
@@ -87,7 +95,7 @@ local function bytes_to_come()
   return bytes
 end
 local to_come = record and bytes_to_come() or 0
-if p.max_state_bytes > 0 and to_come > p.max_state_bytes then return { 'large', to_come } end
+if not target and p.max_state_bytes > 0 and to_come > p.max_state_bytes then return { 'large', to_come } end
 
 -- Whether `checkpoint` is `head`, or behind it only by state updates.
 local function is_behind_by_updates(checkpoint, head)
@@ -120,6 +128,14 @@ end
 
 if p.resume and fork ~= '' then return { 'other_checkpoint' } end
 
+if p.strategy == 'steer' and record and fork == '' then
+  local reply = steer(record, target, to_come, stored)
+  if reply then return reply end
+elseif target then
+  return { 'other_shape' }
+end
+local strategy = p.strategy == 'steer' and 'enqueue' or p.strategy
+
 local cancelled, ended = {}, {}
 if clears then
   for index, run in ipairs(queued) do ended[index] = end_queued(record, run, p.strategy) end
@@ -134,7 +150,7 @@ redis.call('SET', kwargs_key(p.run), kwargs)
 if record then touch(record, 'status', 'busy') else record = create_thread(thread_metadata, p.temporary, 'busy') end
 -- A field that is absent is read as '' or 0, but scripts of an earlier version need those that are '' here.
 local fields = { 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user, 'assistant_id', p.assistant,
-  'status', 'pending', 'metadata', metadata, 'stored', text_of(bytes), 'multitask_strategy', p.strategy, 'created_at', now_iso,
+  'status', 'pending', 'metadata', metadata, 'stored', text_of(bytes), 'multitask_strategy', strategy, 'created_at', now_iso,
   'updated_at', now_iso, 'fork_checkpoint_id', fork, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
   'admitted_head', record.head, 'seq', '0', 'bytes', '0', 'border', '0', 'border_bytes', '0' }
 if p.api_key ~= '' then append_to(fields, 'api_key', p.api_key) end

@@ -1,16 +1,16 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { AppError, type RunRecord, type RunSummary, type StreamMode } from '@caribou/contracts';
+import { AppError, omitUndefined, type RunRecord, type RunSummary, type StreamMode } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { RunEventLog, ThreadStore } from '@caribou/state';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply } from 'fastify';
 import { Dependency, type GatewayBus } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
-import { parsePosition } from './projections/position.js';
+import { parsePosition, START } from './projections/position.js';
 import { addQuota } from '../../http/rate-limit-headers.js';
 import { endRefusals } from '../../http/retry-estimates.js';
 import { stringifyInSlices } from '../../http/sliced-json.js';
-import { RunsService } from '../runs.service.js';
+import { type AdmittedRun, RunsService } from '../runs.service.js';
 import { readFinalValues, runOutcome, type RunOutcome } from './run-outcome.js';
 import { streamRun } from './run-stream.js';
 import { ResponseGone, SseWriter, type WriterOptions } from './sse-writer.js';
@@ -43,7 +43,7 @@ export interface StreamOptions extends WaitOptions {
 
 /** How a long response is written. */
 interface Answer extends WaitOptions, Omit<WriterOptions, 'stallMs' | 'slowReaders'> {
-  write(run: RunRecord, writer: SseWriter): Promise<void>;
+  write(run: AdmittedRun, writer: SseWriter): Promise<void>;
 }
 
 /** Writes long responses: event streams, and answers that wait for the end of a run. */
@@ -80,7 +80,7 @@ export class RunStreams implements OnModuleDestroy {
    *
    * @throws {RateLimitedError} when the user has too many long answers open; no run is started then
    */
-  async stream(client: StreamClient, find: () => Promise<RunRecord>, options: StreamOptions = {}): Promise<void> {
+  async stream(client: StreamClient, find: () => Promise<AdmittedRun>, options: StreamOptions = {}): Promise<void> {
     const { modes = [], lastEventId, isNew = false, ...wait } = options;
     const checkMs = this.settings.heartbeatMs;
     await this.answer(client, find, {
@@ -95,7 +95,12 @@ export class RunStreams implements OnModuleDestroy {
       write: (run, writer) => {
         const shown = modes.length > 0 ? modes : run.kwargs.stream_mode;
         const from = parsePosition(lastEventId);
-        return streamRun(this.ports, { run, modes: shown, from, checkMs, isNew }, writer);
+        const joinedAfter = from === START ? run.joinedAfter : undefined;
+        return streamRun(
+          this.ports,
+          { run, modes: shown, from, checkMs, isNew, ...omitUndefined({ joinedAfter }) },
+          writer,
+        );
       },
     });
   }
@@ -134,7 +139,11 @@ export class RunStreams implements OnModuleDestroy {
   /**
    * Counts the response, finds the run, and writes the answer; an error during the writing breaks off the connection.
    */
-  private async answer({ userId, reply }: StreamClient, find: () => Promise<RunRecord>, answer: Answer): Promise<void> {
+  private async answer(
+    { userId, reply }: StreamClient,
+    find: () => Promise<AdmittedRun>,
+    answer: Answer,
+  ): Promise<void> {
     const release = this.registry.take(userId);
     addQuota(reply, this.registry.useOf(userId));
     try {
@@ -152,7 +161,7 @@ export class RunStreams implements OnModuleDestroy {
     }
   }
 
-  private async write(run: RunRecord, answer: Answer, writer: SseWriter): Promise<void> {
+  private async write(run: AdmittedRun, answer: Answer, writer: SseWriter): Promise<void> {
     this.registry.add(writer);
     try {
       await answer.write(run, writer);
