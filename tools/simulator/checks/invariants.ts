@@ -10,6 +10,7 @@ import {
   taskPart,
 } from '@caribou/state';
 import { type Accepted, canonical } from '../world/history.js';
+import { findLostMessages } from './given-messages.js';
 import { findLeftovers, takeoverTime, findRepeatedTaskEvents } from './at-rest.js';
 import type { VirtualRedis } from '../virtual/virtual-redis.js';
 import type { Workload } from '../world/workload.js';
@@ -38,11 +39,13 @@ export async function violationsOf(world: World, workload: Workload, redis: Virt
 }
 
 interface Stores {
+  readonly redis: RedisConnection;
   readonly threads: ThreadStore;
   readonly log: RunEventLog;
 }
 
 const storesOf = (redis: RedisConnection): Stores => ({
+  redis,
   threads: redisThreadStore(redis),
   log: redisEventLog(redis),
 });
@@ -117,6 +120,8 @@ class Check {
     const answers = messages.filter((message): message is AiMessage => message.type === 'ai');
     this.found.push(...this.world.history.modelCalls.uncounted(thread.userId, answers));
     this.order(thread);
+    if (!this.world.faults.on.has('failover'))
+      this.found.push(...(await findLostMessages(this.world.history, thread, messages, this.stores)));
   }
 
   private answer(args: Readonly<Record<string, unknown>>, message: Extract<Message, { type: 'tool' }>): void {
