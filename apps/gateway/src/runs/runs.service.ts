@@ -7,7 +7,8 @@ import {
   newId,
   NotFoundError,
   type RouteInput,
-  type RunCreate,
+  LEAD_AGENT,
+  RunCreate,
   type RunRecord,
   type RunSummary,
   type runRoutes,
@@ -82,6 +83,24 @@ export class RunsService {
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
     return this.admit(await this.prepare(body, { target, headers, deadline }), { idempotency, headers, deadline });
+  }
+
+  /**
+   * Gives messages of the user to the run of the thread that is in flight, as strategy `steer` does, and returns that run.
+   * Starts none.
+   *
+   * @throws {InvalidRequestError} naming what is wrong with the messages
+   * @throws {ConflictError} when no run of the thread is in flight
+   * @throws {QuotaError} when too many messages wait already
+   */
+  async inject(key: ThreadKey, messages: readonly unknown[], headers: StartHeaders): Promise<AdmittedRun> {
+    const asked = { assistant_id: LEAD_AGENT, input: { messages }, multitask_strategy: 'steer' };
+    const body = parse(RunCreate, asked, 'body');
+    const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
+    const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
+    const deadline = new StoreDeadline(STORE_MS);
+    const request = await this.prepare(body, { target, headers, deadline });
+    return this.admit({ ...request, joinOnly: true }, { idempotency, headers, deadline });
   }
 
   /** Admits a run on a new thread, or on the thread that its configurable names. */

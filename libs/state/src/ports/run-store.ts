@@ -238,6 +238,8 @@ export interface AdmitRequest extends ThreadKey {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly kwargs: RunKwargs;
   readonly multitaskStrategy: RequestedStrategy;
+  /** With strategy `steer`: no run is started when none is in flight. */
+  readonly joinOnly?: boolean;
   readonly ifNotExists: 'create' | 'reject';
   /** Metadata of the thread if this admission creates it. */
   readonly threadMetadata: Readonly<Record<string, unknown>>;

@@ -59,6 +59,8 @@ function refusal([outcome, used]: Reply, request: AdmitRequest, settings: StoreS
       return tooManyQueued(settings, details);
     case 'quota':
       return tooManyRuns(settings, details);
+    case 'nothing_runs':
+      return new ConflictError('no run of the thread is in flight that a message could join', { details });
     case 'other_shape':
       return new ConflictError(
         'multitask_strategy steer: the run in flight does not continue from this checkpoint; choose another strategy',
@@ -163,12 +165,14 @@ const resumeParams = ({ kwargs: { command } }: AdmitRequest) =>
   command === undefined ? {} : { resume: Object.keys(command.answers ?? {}) };
 
 /** The messages of a request that may join a run, with their limits, as `steering/steer.lua` reads them. */
-function steeringOf({ multitaskStrategy, kwargs }: AdmitRequest, settings: StoreSettings) {
+function steeringOf(request: AdmitRequest, settings: StoreSettings) {
+  const { multitaskStrategy, kwargs } = request;
   if (multitaskStrategy !== 'steer') return { params: {}, texts: [] };
   const messages = kwargs.input?.messages ?? [];
   return {
     params: {
       messages: messages.map(({ id }) => Buffer.from(id).toString()),
+      join_only: request.joinOnly ?? false,
       max_steering: settings.maxSteering,
       max_steering_bytes: settings.maxSteeringBytes,
     },

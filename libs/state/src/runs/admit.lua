@@ -15,7 +15,7 @@
          {'repeated', run record, kwargs or nil when the record holds them}
          {'steered', run record, kwargs, bytes of the state that it will find, number of the newest checkpoint event in its log}: the
           messages wait to join this run, which is in flight
-         {'other_shape'}: the run in flight does not continue from the checkpoint; {'many_waiting', number}, {'large_waiting', bytes},
+         {'nothing_runs'}: there is none, and p.join_only; {'other_shape'}: the run in flight does not continue from the checkpoint; {'many_waiting', number}, {'large_waiting', bytes},
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
          {'budget', 'user' or 'key', its cost, its limit, time in ms}, {'large', bytes of the state}, {'stored', bytes}, {'erasing'}: is_being_erased,
          {'nothing_asked'}, {'unknown_interrupt', id}, {'other_checkpoint'}: the interrupts of the head are answered or gone,

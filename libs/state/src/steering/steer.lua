@@ -1,6 +1,6 @@
 -- Gives the messages of a request to the run in flight. Needs thread.lua, clock.lua, ending.lua, feed.lua, state-bytes.lua,
 -- waiting-list.lua. Parameters: those of admit.lua, and p.messages (ids of the messages), max_steering, max_steering_bytes (of those
--- that wait for the thread's run). The messages as JSON follow the other texts of admit.lua.
+-- that wait for the thread's run), join_only (no run is started). The messages as JSON follow the other texts of admit.lua.
 local FIRST_MESSAGE = 8
 
 -- The oldest run that was not asked to stop; nil for none.
@@ -82,7 +82,7 @@ local function steer(record, target, to_come, stored)
     local reply = repeated_by(target, holder)
     if reply then return reply end
   end
-  if not target then return nil end
+  if not target then return p.join_only and { 'nothing_runs' } or nil end
   local bytes = 0
   for _, index in ipairs(fresh) do bytes = bytes + #ARGV[FIRST_MESSAGE + index] end
   if count_waiting(record) + #fresh > p.max_steering then return { 'many_waiting', count_waiting(record) } end

@@ -297,6 +297,17 @@ describe('what removes waiting messages', () => {
   });
 });
 
+test('a message that may only join starts no run on an idle thread', async () => {
+  const { key, lease } = await runningThread();
+  expect(await steer(key, [human('joins')], { joinOnly: true })).toMatchObject({ run: { run_id: lease.runId } });
+  await store.finish({ lease }, { status: 'error' });
+
+  const refused = steer(key, [human('too late')], { joinOnly: true });
+
+  await expect(refused).rejects.toThrow('no run of the thread is in flight');
+  expect(await store.threads.listRuns(key, { limit: 10, offset: 0 })).toHaveLength(1);
+});
+
 test('a checkpoint from which the run in flight does not continue is refused', async () => {
   const { key, lease, head } = await runningThread();
   await store.step({ lease, head }, { messages: [ai('a')] });
