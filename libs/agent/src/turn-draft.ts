@@ -131,6 +131,14 @@ export class TurnDraft {
     this.events.push(start, taskEnd(start, update));
   }
 
+  /** Sets the interrupt of a pause; answers that the next node uses up are retained for it. */
+  setPaused(record: InterruptRecord): void {
+    this.reached = {
+      ...this.reached,
+      interrupts: { open: [record], answered: this.reached.interrupts?.answered ?? [] },
+    };
+  }
+
   countModelTurn(): void {
     this.turns += 1;
     this.totalTurns += 1;

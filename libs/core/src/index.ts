@@ -70,6 +70,7 @@ export {
   Interrupted,
   type InterruptRequest,
   interruptsAfter,
+  pauseInterrupt,
   NO_INTERRUPTS_HERE,
   toolScope,
   withInterrupts,

@@ -63,6 +63,8 @@ export interface ActiveRun {
   head: ThreadHead;
   /** Messages that wait to join the run, as the claim or the last commit found them. */
   waiting: readonly WaitingMessage[];
+  /** Whether the run is to stop before its next step. */
+  isPaused: boolean;
   /** Model turns of the run, in all attempts, that are committed. */
   turnsTaken: number;
 }

@@ -146,9 +146,10 @@ const hasInput = ({ kwargs: { input, command }, fork_checkpoint_id: fork }: RunR
   input !== null || command !== undefined || fork !== null;
 
 /** Takes over what a commit has returned. */
-export function noteCommit(active: ActiveRun, { head, budget, waiting = [] }: CommitResult): void {
+export function noteCommit(active: ActiveRun, { head, budget, waiting = [], pause }: CommitResult): void {
   active.head = head;
   active.waiting = waiting;
+  active.isPaused ||= pause === true;
   noteBudget(active, budget);
 }
 

@@ -105,6 +105,7 @@ export class RunExecutor {
       const host: LoopHost = {
         commit: (turn) => commitTurn(run, turn),
         isBudgetSpent: () => run.isBudgetSpent,
+        isPaused: () => run.isPaused,
         waiting: () => run.waiting.map(({ message }) => message),
       };
       for (;;) {

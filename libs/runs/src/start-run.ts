@@ -70,6 +70,7 @@ export function startRun(ports: StartPorts, claimed: Claimed, sentMs: number): S
     hasMore: false,
     waiting: claimed.waiting ?? [],
     turnsTaken: run.llm_call_count,
+    isPaused: run.pause,
     isDraining: () => entry.draining,
     ageMs: () => clock.monotonicMs() - startedMs,
     release: () => {

@@ -105,4 +105,21 @@ export class RunsController {
     const over = wait && (await this.streams.waitForEnd(run, CANCEL_WAIT_MS)) !== null;
     await reply.status(over ? 204 : 202).send();
   }
+
+  @Route(runRoutes.pause)
+  async pause(@Caller() caller: Principal, @Input() input: Of<'pause'>) {
+    return summaryJson(await this.runs.pause(keyOf(caller, input), input.params.run_id));
+  }
+
+  @Route(runRoutes.resume)
+  async resume(
+    @Caller() caller: Principal,
+    @Input() input: Of<'resume'>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const run = await this.runs.resume(keyOf(caller, input), input.params.run_id, startHeaders(request, reply));
+    void reply.header('content-location', linksOf(run)['content-location']);
+    return runJson(run);
+  }
 }

@@ -25,6 +25,7 @@ import { idempotencyOf } from './idempotency.js';
 import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
 import { admitRequest, type RunTarget } from './run-request.js';
+import { resumeRequest } from './resume-request.js';
 import { checkSteering } from './steering-input.js';
 import { StoreDeadline } from './store-deadline.js';
 
@@ -154,6 +155,25 @@ export class RunsService {
     this.publishEnds(result.ended);
     if (result.broadcast) this.bus.publishCancel(runId, action);
     return result.run;
+  }
+
+  /**
+   * Asks a run to stop at its next step, where it ends as interrupted. One that ends before its next step is not paused.
+   *
+   * @throws {ConflictError} when it has ended, was cancelled or was asked before
+   */
+  pause(key: ThreadKey, runId: string): Promise<RunSummary> {
+    return this.store.requestPause(key, runId);
+  }
+
+  /**
+   * Continues a paused run from where it stopped, as a new run with its settings.
+   *
+   * @throws {ConflictError} when the run is not paused, was resumed already, or its settings are no longer stored
+   */
+  async resume(key: ThreadKey, runId: string, headers: StartHeaders): Promise<AdmittedRun> {
+    const [run, thread] = await Promise.all([this.store.getRun(key, runId), this.store.getThread(key)]);
+    return this.start(key, resumeRequest(run, thread.values.interrupts), headers);
   }
 
   /** Whether the run is over, or no longer exists because it was rolled back. */

@@ -34,6 +34,8 @@ export interface LoopHost {
   commit(turn: TurnCommit): Promise<'continue' | 'yield'>;
   /** Whether a budget of the user is used up, as far as the last commit knew: no further model call is made then. */
   isBudgetSpent?(): boolean;
+  /** Whether the run is to stop before its next node, as the claim or the last commit found it. */
+  isPaused?(): boolean;
   /** Messages of the user that wait to join the run, oldest first, as the claim or the last commit found them. */
   waiting?(): readonly HumanMessage[];
 }

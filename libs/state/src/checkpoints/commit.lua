@@ -3,7 +3,7 @@
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, after those of run-commit.lua, and `joined` (waiting-list.lua)
   Reply  {'ok', checkpoint id, its time, number of the first event, cancel flag or '', what the ledger says of the budgets (p.budgets and
           p.usage_prefix: also without usage); of a commit that was there already only whether one is used up; the messages that wait
-          to join the run as waiting-list.lua has them, absent for none}
+          to join the run as waiting-list.lua has them, absent for none; '1' when it is to pause}
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
@@ -12,13 +12,19 @@ local function is_spent(run)
   return p.budgets and spent_budget(p.usage_prefix, p.budgets, run.user_id, run.api_key or '')
 end
 
+-- What the loop has to know before its next step; nothing in most turns.
+local function notices(record, run)
+  if run.pause then return waiting_texts(record) or false, run.pause end
+  return waiting_texts(record)
+end
+
 local refusal, record, run = refused()
 if refusal then return refusal end
 local earlier = written_before(run, count_events(p.events) + 1)
 if earlier == 'other' then return { 'fenced', 'another sequence' } end
 if earlier then
   return { 'ok', record.head, iso(math.floor(micros_of(record.head) / 1000)), p.after + 1, run.cancel, is_spent(run) and 'spent' or '',
-    waiting_texts(record) }
+    notices(record, run) }
 end
 if is_stale(record, p.commit) then return { 'fenced', 'another head' } end
 
@@ -32,4 +38,4 @@ if p.input_committed then append_to(used, 'input_committed', '1') end
 if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end
 save_log(run, used)
 touch_step(record, unpack(changed))
-return { 'ok', id, created_at, first, run.cancel, budget, waiting_texts(record) }
+return { 'ok', id, created_at, first, run.cancel, budget, notices(record, run) }

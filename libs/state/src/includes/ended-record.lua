@@ -6,6 +6,7 @@ local unread_after_end = {
   tries = true, open = true, bytes = true, border = true, border_bytes = true, base_entry = true, base_value = true,
   input_committed = true, traceparent = true, admitted_head = true, regenerates = true, replaces = true,
   lowest_row = true, counted = true, api_key = true, agent = true, idempotency = true, kwargs = true,
+  pause = true,
 }
 
 -- An absent field is read as ''. Runners of an earlier version compare the base with '', though.

@@ -116,6 +116,8 @@ export interface CommitResult {
   readonly budget: BudgetState;
   /** Messages that wait to join the run after this commit, oldest first; absent: none. */
   readonly waiting?: readonly WaitingMessage[];
+  /** The run is to stop before its next step. */
+  readonly pause?: true;
 }
 
 export interface FinishRequest {

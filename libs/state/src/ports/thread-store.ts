@@ -166,6 +166,13 @@ export interface ThreadStore {
   /** Sets the durable cancel flag; a queued run ends at once. No effect on a finished run. */
   requestCancel(thread: ThreadKey, runId: string, action: CancelAction): Promise<CancelResult>;
 
+  /**
+   * Asks a run to stop at its next step.
+   *
+   * @throws {NotFoundError} for an unknown run; ConflictError when it has ended, was cancelled, or was asked before
+   */
+  requestPause(thread: ThreadKey, runId: string): Promise<RunSummary>;
+
   /** Resolves when the store takes writes. @throws {UnavailableError} with the reason */
   ping(): Promise<void>;
   /** Resolves when the store's data survives a restart of its server. @throws {UnavailableError} with what to change */

@@ -10,6 +10,7 @@ import {
   QuotaError,
   RateLimitedError,
   type RunRecord,
+  type RunSummary,
   UserId,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
@@ -27,7 +28,7 @@ import { budgetCheck } from '../usage/usage-call.js';
 import { budgetSpent } from '../usage/budget-state.js';
 import { tooManyThreads } from '../threads/thread-records.js';
 
-const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
+const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel'), pause: loadScript('runs/pause') };
 
 const NOTHING_DONE = { cancelled: [], ended: [], isUnderWay: false, stateBytes: 0, runs: null };
 
@@ -72,6 +73,23 @@ function refusal([outcome, used]: Reply, request: AdmitRequest, settings: StoreS
       return tooLargeWaiting(settings, Number(used), details);
     default:
       return refusedCommand([outcome, used], details) ?? overStorage(outcome, Number(used), settings);
+  }
+}
+
+/** The error for a run that cannot be paused. */
+function pauseRefusal([outcome, status]: Reply, runId: string): Error {
+  const details = { runId };
+  switch (outcome) {
+    case 'no_run':
+      return new NotFoundError(`Run ${runId} does not exist`, { details });
+    case 'ended':
+      return new ConflictError(`the run cannot be paused: it has ended (${String(status)})`, { details });
+    case 'stopping':
+      return new ConflictError('the run cannot be paused: it was asked to stop', { details });
+    case 'paused':
+      return new ConflictError('the run was asked to pause before; it stops at its next step', { details });
+    default:
+      return new BugError(`unknown reply of pause: ${String(outcome)}`);
   }
 }
 
@@ -193,7 +211,7 @@ const joinedResult = ([, run, kwargs, stateBytes, border]: Reply): AdmitResult =
 export function admissions(
   redis: RedisConnection,
   settings: StoreSettings,
-): Pick<ThreadStore, 'admit' | 'findIdempotent' | 'requestCancel'> {
+): Pick<ThreadStore, 'admit' | 'findIdempotent' | 'requestCancel' | 'requestPause'> {
   const idempotencyKey = (userId: string, key: string): string => redis.keys.idempotency(userId, keyDigest(key));
   const logParams = {
     events_ttl_ms: settings.eventsTtlMs,
@@ -271,5 +289,11 @@ export function admissions(
     return { run: summaryOf(reply[1]), broadcast: reply[2] === 1, ended: toEndedRuns(reply[3]) };
   }
 
-  return { admit, findIdempotent, requestCancel };
+  async function requestPause(thread: ThreadKey, runId: string): Promise<RunSummary> {
+    const reply = await callThread(redis, thread, scripts.pause, { params: { run: runId } });
+    if (reply[0] !== 'ok') throw pauseRefusal(reply, runId);
+    return summaryOf(reply[1]);
+  }
+
+  return { admit, findIdempotent, requestCancel, requestPause };
 }

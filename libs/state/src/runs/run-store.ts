@@ -71,6 +71,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
       cancel: cancelOf(reply[4]),
       budget: budgetStateOf(reply[5]),
       ...parseWaiting(reply[6]),
+      ...(reply[7] === '1' ? { pause: true as const } : {}),
     };
   }
 

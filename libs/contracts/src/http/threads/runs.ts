@@ -122,6 +122,29 @@ const cancel = route({
   refusals: [404],
 });
 
+const pause = route({
+  name: 'pauseRun',
+  group: 'Runs',
+  method: 'POST',
+  path: '/threads/:thread_id/runs/:run_id/pause',
+  summary: 'Ask a run to stop at its next step; it ends as interrupted and can be resumed.',
+  params: RunPath,
+  status: 202,
+  reply: RunReply,
+  refusals: [404, 409],
+});
+
+const resume = route({
+  name: 'resumeRun',
+  group: 'Runs',
+  method: 'POST',
+  path: '/threads/:thread_id/runs/:run_id/resume',
+  summary: 'Continue a paused run, as a new run with the same settings.',
+  params: RunPath,
+  reply: RunReply,
+  refusals: [404, 409, 429],
+});
+
 const startedAlone = { ...started, group: 'Stateless runs' } as const;
 
 const createAlone = route({
@@ -160,5 +183,5 @@ const batch = route({
   reply: z.array(RunReply),
 });
 
-export const runRoutes = { create, stream, wait, list, get, remove, join, joinStream, cancel };
+export const runRoutes = { create, stream, wait, list, get, remove, join, joinStream, cancel, pause, resume };
 export const statelessRoutes = { create: createAlone, stream: streamAlone, wait: waitAlone, batch };
