@@ -119,9 +119,7 @@ class Check {
       this.found.push(`thread ${thread.threadId}: calls without an answer: ${[...asked.keys()].join(', ')}`);
     const answers = messages.filter((message): message is AiMessage => message.type === 'ai');
     this.found.push(...this.world.history.modelCalls.uncounted(thread.userId, answers));
-    this.order(thread);
-    if (!this.world.faults.on.has('failover'))
-      this.found.push(...(await findLostMessages(this.world.history, thread, messages, this.stores)));
+    await this.order(thread, messages);
   }
 
   private answer(args: Readonly<Record<string, unknown>>, message: Extract<Message, { type: 'tool' }>): void {
@@ -135,8 +133,10 @@ class Check {
       this.found.push(`the transcript says that a call failed which had its effect: ${text}`);
   }
 
-  private order({ threadId }: ThreadKey): void {
+  private async order(thread: ThreadKey, messages: readonly Message[]): Promise<void> {
     if (this.world.faults.on.has('failover')) return;
+    const { threadId } = thread;
+    this.found.push(...(await findLostMessages(this.world.history, thread, messages, this.stores)));
     const admitted = [...this.world.history.accepted]
       .filter(([, of]) => of.threadId === threadId)
       .map(([runId]) => runId);

@@ -51,8 +51,7 @@ export class History {
     const { process, operation, args, reply } = done;
     if (!Array.isArray(reply)) return;
     const [outcome, ...rest] = reply as readonly unknown[];
-    if (operation === 'threads.admit' && outcome === 'ok') this.recordAdmitted(args[0] as AdmitArgs, rest);
-    if (operation === 'threads.admit' && outcome === 'steered') this.recordGiven(args[0] as AdmitRequest);
+    if (operation === 'threads.admit') this.recordAdmission(outcome, args[0] as AdmitRequest, rest);
     if (operation === 'threads.requestCancel' && outcome === 'ok') {
       if (args[2] === 'rollback') this.rolledBack.add(String(args[1]));
       this.recordEnded(rest[2]);
@@ -100,6 +99,11 @@ export class History {
     if (request.multitaskStrategy !== 'rollback') return;
     for (const runId of cancelled as readonly string[]) this.rolledBack.add(runId);
     for (const pair of ended as readonly (readonly unknown[])[]) this.rolledBack.add(String(pair[0]));
+  }
+
+  private recordAdmission(outcome: unknown, request: AdmitRequest, rest: readonly unknown[]): void {
+    if (outcome === 'ok') this.recordAdmitted(request, rest);
+    if (outcome === 'steered') this.recordGiven(request);
   }
 
   /** Of a request that is repeated, the messages that were known before are not given again. */

@@ -10,7 +10,6 @@ import {
   QuotaError,
   RateLimitedError,
   type RunRecord,
-  type RunSummary,
   UserId,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
@@ -26,9 +25,10 @@ import { callThread, type Reply } from '../redis/thread-call.js';
 import { stateTooLarge } from '../checkpoints/state-updates.js';
 import { budgetCheck } from '../usage/usage-call.js';
 import { budgetSpent } from '../usage/budget-state.js';
+import { joinedResult, refusedSteering, steeringCall } from '../steering/steering-call.js';
 import { tooManyThreads } from '../threads/thread-records.js';
 
-const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel'), pause: loadScript('runs/pause') };
+const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
 
 const NOTHING_DONE = { cancelled: [], ended: [], isUnderWay: false, stateBytes: 0, runs: null };
 
@@ -60,36 +60,12 @@ function refusal([outcome, used]: Reply, request: AdmitRequest, settings: StoreS
       return tooManyQueued(settings, details);
     case 'quota':
       return tooManyRuns(settings, details);
-    case 'nothing_runs':
-      return new ConflictError('no run of the thread is in flight that a message could join', { details });
-    case 'other_shape':
-      return new ConflictError(
-        'multitask_strategy steer: the run in flight does not continue from this checkpoint; choose another strategy',
-        { details },
+    default:
+      return (
+        refusedCommand([outcome, used], details) ??
+        refusedSteering([outcome, used], details, settings) ??
+        overStorage(outcome, Number(used), settings)
       );
-    case 'many_waiting':
-      return tooManyWaiting(settings, Number(used), details);
-    case 'large_waiting':
-      return tooLargeWaiting(settings, Number(used), details);
-    default:
-      return refusedCommand([outcome, used], details) ?? overStorage(outcome, Number(used), settings);
-  }
-}
-
-/** The error for a run that cannot be paused. */
-function pauseRefusal([outcome, status]: Reply, runId: string): Error {
-  const details = { runId };
-  switch (outcome) {
-    case 'no_run':
-      return new NotFoundError(`Run ${runId} does not exist`, { details });
-    case 'ended':
-      return new ConflictError(`the run cannot be paused: it has ended (${String(status)})`, { details });
-    case 'stopping':
-      return new ConflictError('the run cannot be paused: it was asked to stop', { details });
-    case 'paused':
-      return new ConflictError('the run was asked to pause before; it stops at its next step', { details });
-    default:
-      return new BugError(`unknown reply of pause: ${String(outcome)}`);
   }
 }
 
@@ -118,20 +94,6 @@ const tooManyQueued = ({ maxQueuedRuns: limit }: StoreSettings, details: Details
   new QuotaError(
     `the thread has ${limit} queued runs, which is the limit (quotas.max_queued_runs_per_thread)`,
     { quota: 'queued-runs', limit, used: limit },
-    { details },
-  );
-
-const tooManyWaiting = ({ maxSteering: limit }: StoreSettings, used: number, details: Details): QuotaError =>
-  new QuotaError(
-    `${used} messages wait to join the thread's run, and with these more than the limit of ${limit}: send them when it has taken those`,
-    { quota: 'steering', limit, used },
-    { details },
-  );
-
-const tooLargeWaiting = ({ maxSteeringBytes: limit }: StoreSettings, used: number, details: Details): QuotaError =>
-  new QuotaError(
-    `messages of ${used} bytes wait to join the thread's run, and with these more than the limit of ${limit}`,
-    { quota: 'steering-bytes', limit, used },
     { details },
   );
 
@@ -182,36 +144,24 @@ function readRegeneratedRunId({ metadata }: AdmitRequest): string {
 const resumeParams = ({ kwargs: { command } }: AdmitRequest) =>
   command === undefined ? {} : { resume: Object.keys(command.answers ?? {}) };
 
-/** The messages of a request that may join a run, with their limits, as `steering/steer.lua` reads them. */
-function steeringOf(request: AdmitRequest, settings: StoreSettings) {
-  const { multitaskStrategy, kwargs } = request;
-  if (multitaskStrategy !== 'steer') return { params: {}, texts: [] };
-  const messages = kwargs.input?.messages ?? [];
+/** The result of an admission that stored a run. */
+function admittedResult([, run, ...rest]: Reply, request: AdmitRequest, settings: StoreSettings): AdmitResult {
+  const [cancelled, ended, stateBytes, inFlight, isUnderWay] = rest;
   return {
-    params: {
-      messages: messages.map(({ id }) => Buffer.from(id).toString()),
-      join_only: request.joinOnly ?? false,
-      max_steering: settings.maxSteering,
-      max_steering_bytes: settings.maxSteeringBytes,
-    },
-    texts: messages.map((message) => JSON.stringify(message)),
+    run: { ...summaryOf(run), kwargs: request.kwargs, kwargs_expired: false },
+    repeated: false,
+    cancelled: cancelled as string[],
+    ended: toEndedRuns(ended),
+    isUnderWay: isUnderWay === 1,
+    stateBytes: Number(stateBytes),
+    runs: { quota: 'runs', limit: settings.maxInFlightRuns, used: Number(inFlight) },
   };
 }
-
-/** The result of an admission whose messages were given to the run in flight. */
-const joinedResult = ([, run, kwargs, stateBytes, border]: Reply): AdmitResult => ({
-  ...NOTHING_DONE,
-  run: runOf(run, kwargs),
-  repeated: false,
-  isUnderWay: true,
-  stateBytes: Number(stateBytes),
-  joinedAfter: Number(border),
-});
 
 export function admissions(
   redis: RedisConnection,
   settings: StoreSettings,
-): Pick<ThreadStore, 'admit' | 'findIdempotent' | 'requestCancel' | 'requestPause'> {
+): Pick<ThreadStore, 'admit' | 'findIdempotent' | 'requestCancel'> {
   const idempotencyKey = (userId: string, key: string): string => redis.keys.idempotency(userId, keyDigest(key));
   const logParams = {
     events_ttl_ms: settings.eventsTtlMs,
@@ -221,7 +171,7 @@ export function admissions(
 
   async function admit(request: AdmitRequest): Promise<AdmitResult> {
     const { idempotency } = request;
-    const steering = steeringOf(request, settings);
+    const steering = steeringCall(request, settings);
     const reply = await callThread(redis, request, scripts.admit, {
       beginsTurn: true,
       params: {
@@ -263,16 +213,7 @@ export function admissions(
     if (outcome === 'steered') return joinedResult(reply);
     if (outcome === 'budget') throw budgetSpent(reply, settings);
     if (outcome !== 'ok') throw refusal(reply, request, settings);
-    const [cancelled, ended, stateBytes, inFlight, isUnderWay] = reply.slice(2);
-    return {
-      run: { ...summaryOf(run), kwargs: request.kwargs, kwargs_expired: false },
-      repeated: false,
-      cancelled: cancelled as string[],
-      ended: toEndedRuns(ended),
-      isUnderWay: isUnderWay === 1,
-      stateBytes: Number(stateBytes),
-      runs: { quota: 'runs', limit: settings.maxInFlightRuns, used: Number(inFlight) },
-    };
+    return admittedResult(reply, request, settings);
   }
 
   async function findIdempotent(userId: string, key: string, bodyHash: string): Promise<RunRecord | null> {
@@ -289,11 +230,5 @@ export function admissions(
     return { run: summaryOf(reply[1]), broadcast: reply[2] === 1, ended: toEndedRuns(reply[3]) };
   }
 
-  async function requestPause(thread: ThreadKey, runId: string): Promise<RunSummary> {
-    const reply = await callThread(redis, thread, scripts.pause, { params: { run: runId } });
-    if (reply[0] !== 'ok') throw pauseRefusal(reply, runId);
-    return summaryOf(reply[1]);
-  }
-
-  return { admit, findIdempotent, requestCancel, requestPause };
+  return { admit, findIdempotent, requestCancel };
 }

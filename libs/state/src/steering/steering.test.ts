@@ -98,11 +98,10 @@ describe('admission with strategy steer', () => {
       const { key, run, lease, head } = await runningThread();
       const more = human('more');
 
-      const [finished, admitted] = await Promise.all(
-        round % 2 === 0
-          ? [store.finish({ lease }), steer(key, [more])]
-          : await swapped(steer(key, [more]), store.finish({ lease })),
-      );
+      const steers = (): Promise<AdmitResult> => steer(key, [more]);
+      const early = round % 2 === 0 ? undefined : steers();
+      const finishes = store.finish({ lease });
+      const [finished, admitted] = await Promise.all([finishes, early ?? steers()]);
 
       if (finished.steered === true) {
         expect(admitted.run.run_id).toBe(run.run_id);
@@ -164,11 +163,6 @@ describe('admission with strategy steer', () => {
     expect(third.joinedAfter).toBe(0);
   });
 });
-
-const swapped = async <A, B>(first: Promise<A>, second: Promise<B>): Promise<[B, A]> => {
-  const [a, b] = await Promise.all([first, second]);
-  return [b, a];
-};
 
 describe('a steering request that is sent again', () => {
   test('a message that waits, or that a turn contains, is given to its run once', async () => {

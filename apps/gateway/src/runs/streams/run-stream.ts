@@ -115,8 +115,7 @@ class RunStream {
     // The client has an event that was in the log and is beyond its end: the log has lost its newest events.
     if (run.last_seq > 0 && (from.logged ?? from.seq) > run.last_seq)
       return await this.writeGap({ firstKept: 1, lastSeq: run.last_seq });
-    const { joinedAfter = 0 } = this.request;
-    if (joinedAfter > 0) await this.catchUp(joinedAfter + 1);
+    await this.beginWhereJoined();
     for (;;) {
       const item = await this.stream.follower.next();
       switch (item.kind) {
@@ -138,6 +137,11 @@ class RunStream {
           return;
       }
     }
+  }
+
+  private async beginWhereJoined(): Promise<void> {
+    const { joinedAfter = 0 } = this.request;
+    if (joinedAfter > 0) await this.catchUp(joinedAfter + 1);
   }
 
   /** Writes the frames of these events; returns true after the run's `end`, which is sent when the response ends. */
