@@ -1,5 +1,5 @@
 import { waitFor } from '@caribou/testing';
-import { type ApiClient, lastValues, type OpenStream, runIdOf } from '../support/client.js';
+import { type ApiClient, type OpenStream, runIdOf } from '../support/client.js';
 import { nonce, type Stack, startStack } from '../support/stack.js';
 import { linesOf, openGate } from '../support/threads-on-disk.js';
 
@@ -59,7 +59,10 @@ test('a run is paused at its next step, at another gateway, and resumed with its
 
   const frames = await stream.end();
   expect(frames.at(-1)?.event).toBe('end');
-  expect(lastValues(frames).map(({ content }) => content)).toEqual([script, '', 'over\n']);
+  expect(frames.findLast(({ event }) => event === 'values')?.data).toMatchObject({
+    __interrupt__: [{ value: { type: 'paused', run_id: runId } }],
+  });
+  expect(await contentsOf(threadId)).toEqual([script, '', 'over\n']);
   expect(await statusOf(threadId, runId)).toBe('interrupted');
   expect((await client.call('GET', `/threads/${threadId}`)).body).toMatchObject({ status: 'interrupted' });
   expect((await client.call('POST', path(threadId, runId, '/pause'))).status).toBe(409);
@@ -101,7 +104,7 @@ test('a queued run that is paused commits its input when its turn comes, and can
   expect(await contentsOf(threadId)).toEqual([script, 'First.', '#say Second.', 'Second.']);
 });
 
-test('unknown runs are 404, and another user neither pauses nor resumes', async () => {
+test('unknown runs are 404', async () => {
   const threadId = await client.newThread();
   const unknown = path(threadId, '00000000-0000-4000-8000-000000000000');
   for (const action of ['/pause', '/resume']) expect((await client.call('POST', unknown + action)).status).toBe(404);

@@ -144,6 +144,8 @@ function readRegeneratedRunId({ metadata }: AdmitRequest): string {
 const resumeParams = ({ kwargs: { command } }: AdmitRequest) =>
   command === undefined ? {} : { resume: Object.keys(command.answers ?? {}) };
 
+const budgetParams = ({ ledger }: StoreSettings) => (ledger === undefined ? {} : budgetCheck(ledger));
+
 /** The result of an admission that stored a run. */
 function admittedResult([, run, ...rest]: Reply, request: AdmitRequest, settings: StoreSettings): AdmitResult {
   const [cancelled, ended, stateBytes, inFlight, isUnderWay] = rest;
@@ -184,7 +186,7 @@ export function admissions(
         temporary: request.kwargs.temporary,
         api_key: request.apiKey ?? '',
         agent: customAgentOf(request.kwargs.context) ?? request.assistantId,
-        ...(settings.ledger === undefined ? {} : budgetCheck(settings.ledger)),
+        ...budgetParams(settings),
         checkpoint: request.checkpointId ?? '',
         before_first: BEFORE_FIRST_CHECKPOINT,
         regenerates: readRegeneratedRunId(request),
