@@ -20,8 +20,8 @@ export function findTurnInput(
   const answer = isSteered ? -1 : added.findIndex(({ type }) => type === 'ai');
   return added.slice(0, answer < 0 ? added.length : answer).flatMap((message): InputMessage[] => {
     if (message.type === 'system') return [message];
-      return isFromClient(message) ? [withoutBlock(message)] : [];
-    });
+    return isFromClient(message) ? [withoutBlock(message)] : [];
+  });
 }
 
 function withoutBlock(message: HumanMessage): HumanMessage {
