@@ -5,7 +5,7 @@ import { checkRedis } from './redis/check-redis.js';
 import { checkpointReads } from './checkpoints/checkpoint-reads.js';
 import type { RedisConnection } from './redis/connection.js';
 import { runRecords } from './runs/run-records.js';
-import { requestPause } from './steering/pause-run.js';
+import { requestPause } from './runs/pause-run.js';
 import { stateUpdates } from './checkpoints/state-updates.js';
 import { type StoreOptions, storeSettings } from './redis/store-settings.js';
 import { threadFeed } from './threads/thread-feed.js';

@@ -25,7 +25,7 @@ import { callThread, type Reply } from '../redis/thread-call.js';
 import { stateTooLarge } from '../checkpoints/state-updates.js';
 import { budgetCheck } from '../usage/usage-call.js';
 import { budgetSpent } from '../usage/budget-state.js';
-import { joinedResult, refusedSteering, steeringCall } from '../steering/steering-call.js';
+import { joinedResult, refusedSteering, steeringCall } from './steering-call.js';
 import { tooManyThreads } from '../threads/thread-records.js';
 
 const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };

@@ -2,11 +2,11 @@ import { ConflictError, QuotaError } from '@caribou/contracts';
 import type { AdmitRequest, AdmitResult } from '../ports/run-store.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import type { Reply } from '../redis/thread-call.js';
-import { runOf } from '../runs/run-codec.js';
+import { runOf } from './run-codec.js';
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** The messages of a request that may join a run, with their limits, as `steer.lua` reads them. */
+/** The messages of a request that may join a run, with their limits, as `steering/steer.lua` reads them. */
 export function steeringCall(request: AdmitRequest, settings: StoreSettings) {
   const { multitaskStrategy, kwargs } = request;
   if (multitaskStrategy !== 'steer') return { params: {}, texts: [] };
