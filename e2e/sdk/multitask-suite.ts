@@ -79,6 +79,34 @@ export function describeMultitask(use: UseSdk): void {
       expect(JSON.stringify(history)).not.toContain('First answer');
     });
 
+    test('steer: the message joins the run, whose stream the request follows', async () => {
+      const { client, stack } = use();
+      const threadId = await newThread(use());
+      const first = await runHeld(use(), threadId);
+
+      const second = read(
+        client.runs.stream(threadId, ASSISTANT, {
+          ...say('#say Second answer.'),
+          streamMode: ['values', 'messages-tuple'],
+          multitaskStrategy: 'steer',
+        }),
+      );
+      expect(await runIdOf(second)).toBe(first.runId);
+      stack.model.release(first.gate);
+      await Promise.all([first.stream.end, second.end]);
+
+      for (const { parts } of [first.stream, second])
+        expect(textsOf(lastValues(parts))).toEqual([
+          first.script,
+          'First answer.',
+          '#say Second answer.',
+          'Second answer.',
+        ]);
+      expect((await client.runs.list(threadId)).map(({ run_id, status }) => [run_id, status])).toEqual([
+        [first.runId, 'success'],
+      ]);
+    });
+
     test('enqueue: runs wait their turn in order; a queued one can be cancelled', async () => {
       const { client, stack } = use();
       const threadId = await newThread(use());

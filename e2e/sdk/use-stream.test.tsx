@@ -103,6 +103,24 @@ describe.each(HOOK_LINES)('useStream of @langchain/langgraph-sdk $version', (lin
     expect(screen.queryByRole('alert')).toBeNull();
   });
 
+  test('shows a message that joins the run by another request, and what the agent answers to it', async () => {
+    const { threadId } = open(line);
+    const gate = newGate();
+    const script = `#hold ${gate} after 2\n#say One two three.`;
+    send(script);
+    await shows([script, 'One two']);
+
+    // The hook itself holds a second submit back until its stream has ended.
+    const input = { messages: [{ type: 'human', content: '#say Four.' }] };
+    const body = { assistant_id: 'lead_agent', input, multitask_strategy: 'steer' };
+    expect((await api.call('POST', `/threads/${threadId()}/runs`, body)).status).toBe(200);
+    stack.model.release(gate);
+
+    await settled([script, 'One two three.', '#say Four.', 'Four.']);
+    expect(await statusesOfRuns(threadId())).toEqual(['success']);
+    expect(screen.queryByRole('alert')).toBeNull();
+  });
+
   test('shows a tool call and its result', async () => {
     open(line);
     const script =

@@ -9,6 +9,8 @@ const REST_MS = 12_000;
 const MAX_HEALTHY_MS = 20 * 60_000;
 const FORGOTTEN_MS = 3 * 60_000;
 const MAX_STEPS = 60_000;
+/** Messages are given to runs under way in every history of so many. */
+const STEERED_ONE_IN = 4;
 
 export interface HistoryReport {
   readonly seed: number;
@@ -32,7 +34,7 @@ export interface HistoryReport {
 export async function simulate(seed: number, redis: VirtualRedis, options: WorldOptions): Promise<HistoryReport> {
   await redis.reset();
   const world = new World(seed, redis, options);
-  const workload = new Workload(world);
+  const workload = new Workload(world, seed % STEERED_ONE_IN === 0);
   world.scheduler.note(`seed ${seed}: ${[...world.faults.on].join(', ')}`);
   world.start();
   workload.start();

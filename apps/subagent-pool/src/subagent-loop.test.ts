@@ -74,6 +74,7 @@ function worked({
       host,
       run: context,
       position: 'start',
+      turnsTaken: run.llm_call_count,
       head: { checkpointId: null, metadata: null, next: [], state, log: undefined },
       claimed: {
         kind: 'run',

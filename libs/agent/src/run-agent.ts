@@ -12,6 +12,7 @@ import {
   hasPending,
   Interrupted,
   type LoopOutcome,
+  pauseInterrupt,
   pendingCalls,
   type RunContext,
   RunDraining,
@@ -20,6 +21,7 @@ import {
 import { type HookName, type HookPass, runHooks } from '@caribou/middleware';
 import type { AgentRun, LoopOptions } from './agent-run.js';
 import { executeToolCalls } from './execute-tool-calls.js';
+import { joinWaiting } from './join-waiting.js';
 import { takeModelTurn } from './model-turn.js';
 import { taskStart, TurnDraft } from './turn-draft.js';
 
@@ -30,6 +32,8 @@ interface RunEnd {
   readonly stopReason?: string;
   /** What waits for answers. */
   readonly asked?: readonly InterruptRecord[];
+  /** The run was paused before the next node. */
+  readonly paused?: InterruptRecord;
 }
 
 const FINISHED: RunEnd = { next: [] };
@@ -70,7 +74,8 @@ export async function runAgent(agent: AgentRun): Promise<LoopOutcome> {
     await runAfterFailure(agent, draft, error);
     throw error;
   }
-  draft.setInterrupts(end.asked);
+  if (end.paused === undefined) draft.setInterrupts(end.asked);
+  else draft.setPaused(end.paused);
   await runChain(agent, draft, 'afterAgent');
   const stopReason = end.stopReason ?? draft.stopReason;
   const last = draft.toCommit(end.next);
@@ -91,7 +96,7 @@ async function runNodes(agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
 
 /** Runs one node after the other and commits between two of them. */
 async function runToEnd(agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
-  let following = await firstNode(agent, draft);
+  let following = pauseAtStart(agent, draft) ?? (await firstNode(agent, draft));
   while (typeof following === 'string') {
     agent.run.signal.throwIfAborted();
     const node: NextNode = following;
@@ -100,8 +105,24 @@ async function runToEnd(agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
     draft.setInterrupts();
     if (pausesBetween(agent.options, node, following)) return { next: [following] };
     await commit(agent, draft, following);
+    following = pauseAt(agent, draft, following) ?? following;
   }
   return following;
+}
+
+/**
+ * The end of a run that is paused before its first node here. Tool calls may have been executed by a runner that died, under keys of
+ * this run, which the run that is resumed would not find: they are completed first.
+ */
+const pauseAtStart = (agent: AgentRun, draft: TurnDraft): RunEnd | undefined =>
+  agent.position === 'end' || agent.position === 'tools' ? undefined : pauseAt(agent, draft, agent.position);
+
+/** The end of a run that is paused before a node; undefined when it is not. */
+function pauseAt({ host, run }: AgentRun, draft: TurnDraft, node: NextNode | 'start'): RunEnd | undefined {
+  if (host.isPaused?.() !== true) return undefined;
+  const isAtStart = node === 'start';
+  const paused = pauseInterrupt(run, draft.state, { step: draft.step, isAtStart });
+  return { next: [isAtStart ? 'model_request' : node], paused };
 }
 
 /** The next node, or the end of the run. */
@@ -121,6 +142,7 @@ async function firstNode(agent: AgentRun, draft: TurnDraft): Promise<Following> 
  */
 async function callModel(agent: AgentRun, draft: TurnDraft): Promise<Following> {
   const { chain, run } = agent;
+  if (await joinWaiting(agent, draft)) await commit(agent, draft, 'model_request');
   if (turnsLeft(agent, draft) <= 0) return refuseTurn(agent, draft);
   if (agent.host.isBudgetSpent?.() === true) return endForBudget(draft);
   const before = await runChain(agent, draft, 'beforeModel');

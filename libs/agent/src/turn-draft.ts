@@ -1,4 +1,5 @@
 import {
+  type HumanMessage,
   type InterruptRecord,
   type Message,
   newId,
@@ -15,6 +16,7 @@ import {
 import {
   applyUpdate,
   type CallUsage,
+  clientUpdate,
   interruptsAfter,
   isEmptyUpdate,
   joinUpdates,
@@ -40,6 +42,7 @@ export class TurnDraft {
   private calls: CallUsage[] = [];
   private totalTurns = 0;
   private reason: string | undefined;
+  private joined = 0;
 
   /**
    * @param inProgress number of the super-step in progress; a hook belongs to the step of the node that it follows or
@@ -118,6 +121,24 @@ export class TurnDraft {
     else if (this.reached.interrupts !== undefined) this.reached = rest;
   }
 
+  /** Applies the messages that join the run here, of `count` that waited; the next commit contains them. */
+  addJoined(messages: readonly HumanMessage[], count: number): void {
+    this.joined += count;
+    if (messages.length === 0) return;
+    const update = clientUpdate(this.reached, { messages: [...messages] });
+    this.reached = applyUpdate(this.reached, update);
+    const start = taskStart(STEERING_NODE, this.inProgress);
+    this.events.push(start, taskEnd(start, update));
+  }
+
+  /** Sets the interrupt of a pause; answers that the next node uses up are retained for it. */
+  setPaused(record: InterruptRecord): void {
+    this.reached = {
+      ...this.reached,
+      interrupts: { open: [record], answered: this.reached.interrupts?.answered ?? [] },
+    };
+  }
+
   countModelTurn(): void {
     this.turns += 1;
     this.totalTurns += 1;
@@ -136,14 +157,19 @@ export class TurnDraft {
       events: this.events,
       step: this.inProgress,
       ...(this.turns === 0 && this.calls.length === 0 ? {} : { usage: { turns: this.turns, calls: this.calls } }),
+      ...(this.joined === 0 ? {} : { joined: this.joined }),
     };
     this.events = [];
     this.turns = 0;
     this.calls = [];
+    this.joined = 0;
     this.inProgress += 1;
     return commit;
   }
 }
+
+/** The node that clients see for messages that joined the run, named like the hooks before a model call. */
+const STEERING_NODE = 'steering.before_model';
 
 /** Returns the tokens that a task's result reports for its subagent. */
 function subagentCalls(message: Message): readonly CallUsage[] {

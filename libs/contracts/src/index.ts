@@ -97,6 +97,7 @@ export {
   isTerminal,
   LEAD_AGENT,
   MultitaskStrategy,
+  RequestedStrategy,
   RunCommand,
   RunContextValues,
   RunInputMessage,

@@ -72,6 +72,7 @@ export {
   Interrupted,
   type InterruptRequest,
   interruptsAfter,
+  pauseInterrupt,
   NO_INTERRUPTS_HERE,
   toolScope,
   withInterrupts,

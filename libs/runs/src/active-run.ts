@@ -1,6 +1,6 @@
 import type { RunEvent, RunRecord, StateUpdate, ThreadState } from '@caribou/contracts';
 import type { CallUsage, Clock, Logger, SandboxPort, ThreadKey } from '@caribou/core';
-import type { ClaimResult, RunStore, ThreadHead } from '@caribou/state';
+import type { ClaimResult, RunStore, ThreadHead, WaitingMessage } from '@caribou/state';
 import type { EventWriter } from './events/event-writer.js';
 import type { LeaseKeeper } from './leases/lease-keeper.js';
 import type { RunMetrics } from './run-metrics.js';
@@ -61,4 +61,10 @@ export interface ActiveRun {
   hasMore: boolean;
   /** The head after the last commit. */
   head: ThreadHead;
+  /** Messages that wait to join the run, as the claim or the last commit found them. */
+  waiting: readonly WaitingMessage[];
+  /** Whether the run is to stop before its next step. */
+  isPaused: boolean;
+  /** Model turns of the run, in all attempts, that are committed. */
+  turnsTaken: number;
 }

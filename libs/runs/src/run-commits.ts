@@ -1,5 +1,6 @@
 import {
   END_NODE,
+  type HumanMessage,
   type RunCommand,
   type RunEvent,
   type RunKwargs,
@@ -15,7 +16,7 @@ import {
   type LoopPosition,
   type TurnCommit,
 } from '@caribou/core';
-import type { BudgetState, CommitRequest, ThreadHead } from '@caribou/state';
+import type { BudgetState, CommitRequest, CommitResult, ThreadHead } from '@caribou/state';
 import type { ActiveRun, Claimed } from './active-run.js';
 import { countTurn } from './run-metrics.js';
 
@@ -104,8 +105,9 @@ async function commitFirst(active: ActiveRun, start: RunEvent): Promise<LoopPosi
   if (kwargs.input !== null && head.state.interrupts !== undefined)
     await beforeWithdrawal?.({ userId: run.user_id, state: head.state });
   const at = new Date(clock.now()).toISOString();
-  const { position, ...first } = firstCheckpoint(forkedFrom ?? head, kwargs, at);
-  const { head: committed, budget } = await active.writer.commit((queued, after) =>
+  const left = kwargs.input === null ? [] : leftMessages(active);
+  const { position, ...first } = firstCheckpoint(forkedFrom ?? head, withLeft(kwargs, left), at);
+  const committed = await active.writer.commit((queued, after) =>
     store.commit(lease, {
       head,
       after,
@@ -113,10 +115,10 @@ async function commitFirst(active: ActiveRun, start: RunEvent): Promise<LoopPosi
       ...first,
       events: [...queued, start],
       inputCommitted: true,
+      ...(left.length === 0 ? {} : { joined: left.length }),
     }),
   );
-  active.head = committed;
-  noteBudget(active, budget);
+  noteCommit(active, committed);
   return position;
 }
 
@@ -133,8 +135,7 @@ export async function commitTurn(active: ActiveRun, turn: TurnCommit): Promise<'
       ports.store.commit(claimed.lease, { ...commitRequest(active, turn, queued), after }),
     ),
   );
-  active.head = result.head;
-  noteBudget(active, result.budget);
+  noteCommit(active, result);
   if (result.cancel !== null) keeper.cancel(result.cancel);
   keeper.signal.throwIfAborted();
   return active.isDraining() ? 'yield' : 'continue';
@@ -143,6 +144,30 @@ export async function commitTurn(active: ActiveRun, turn: TurnCommit): Promise<'
 /** Whether a run adds anything to the thread before its first step. */
 const hasInput = ({ kwargs: { input, command }, fork_checkpoint_id: fork }: RunRecord): boolean =>
   input !== null || command !== undefined || fork !== null;
+
+/** Takes over what a commit has returned. */
+export function noteCommit(active: ActiveRun, { head, budget, waiting = [], pause }: CommitResult): void {
+  active.head = head;
+  active.waiting = waiting;
+  active.isPaused ||= pause === true;
+  noteBudget(active, budget);
+}
+
+/** Messages that were given to an earlier run of the thread, which ended before they joined it. They are the oldest. */
+function leftMessages({ waiting, claimed }: ActiveRun): readonly HumanMessage[] {
+  const own = waiting.findIndex(({ runId }) => runId === claimed.run.run_id);
+  return waiting.slice(0, own === -1 ? waiting.length : own).map(({ message }) => message);
+}
+
+/** The input with those messages before its own, but after its answers to open calls, which must follow the calls. */
+function withLeft({ input, command }: RunKwargs, left: readonly HumanMessage[]): Asked {
+  const asked = { input, ...omitUndefined({ command }) };
+  if (input === null || left.length === 0) return asked;
+  const { messages = [] } = input;
+  const answers = messages.filter(({ type }) => type === 'tool');
+  const others = messages.filter(({ type }) => type !== 'tool');
+  return { ...asked, input: { ...input, messages: [...answers, ...left, ...others] } };
+}
 
 /** Records what a commit did to the budgets of the user; the loop makes no further model call once one is used up. */
 export function noteBudget(active: ActiveRun, budget: BudgetState): void {
@@ -162,7 +187,7 @@ export function commitRequest({ head }: ActiveRun, turn: TurnCommit, queued: rea
     source: 'loop',
     step: turn.step,
     events: [...queued, ...turn.events],
-    ...omitUndefined({ usage: turn.usage }),
+    ...omitUndefined({ usage: turn.usage, joined: turn.joined }),
   };
 }
 
@@ -172,6 +197,7 @@ export async function timeTurn<T>(active: ActiveRun, turn: TurnCommit, commit: (
   const sentMs = clock.monotonicMs();
   const result = await commit();
   const nowMs = clock.monotonicMs();
+  active.turnsTaken += turn.usage?.turns ?? 0;
   countTurn(metrics, turn, { turnMs: nowMs - active.turnStartMs, commitMs: nowMs - sentMs });
   active.turnStartMs = nowMs;
   return result;

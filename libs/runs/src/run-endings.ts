@@ -1,38 +1,70 @@
 import { AppError, type CancelAction, customAgentOf, LEAD_AGENT, omitUndefined } from '@caribou/contracts';
 import { applyUpdate, type LoopOutcome, type RunTimedOut, type TurnCommit } from '@caribou/core';
-import { type FinishRequest } from '@caribou/state';
+import type { CommitResult, FinishRequest, FinishResult } from '@caribou/state';
 import type { ActiveRun } from './active-run.js';
 import { cancelPendingCalls } from './cancel-pending-calls.js';
-import { commitRequest, noteBudget, startOf, timeTurn } from './run-commits.js';
+import { commitRequest, noteBudget, noteCommit, startOf, timeTurn } from './run-commits.js';
 
-/** Ends a run whose loop has ended: writes the last turn, the status and the terminal event in one script. */
+/**
+ * Ends a run whose loop has ended: writes the last turn, the status and the terminal event in one script. While messages wait to
+ * join a run that would succeed, the last turn is committed instead, with a model request to follow.
+ *
+ * @returns the status, 'steered' when the run continues, 'yielded' when it does but the process drains
+ */
 export async function finishOutcome(
   run: ActiveRun,
   outcome: Exclude<LoopOutcome, { kind: 'yielded' }>,
 ): Promise<string> {
-  const { claimed, keeper, writer, ports } = run;
-  keeper.signal.throwIfAborted();
-  const error = outcome.kind === 'failed' ? outcome.error : undefined;
-  const { stopReason } = outcome;
-  const asks = outcome.last.next.length > 0 && (outcome.last.state.interrupts?.open.length ?? 0) > 0;
-  const ended = asks ? 'interrupted' : 'success';
-  const memory = error === undefined && !asks && run.isMemorable ? memoryRequest(run) : {};
-  const { budget, more } = await timeTurn(run, outcome.last, () =>
-    writer.commit((queued, _after, shown) =>
-      ports.store.finish(claimed.lease, {
-        shown,
-        status: error === undefined ? ended : 'error',
-        commit: commitRequest(run, outcome.last, queued),
-        ...omitUndefined({ stopReason }),
-        ...memory,
-        ...(error === undefined ? { events: [] } : { error, events: [{ kind: 'error', ...error }] }),
-      }),
-    ),
+  run.keeper.signal.throwIfAborted();
+  const finish = finishRequestOf(run, outcome);
+  const result = await finishOrContinue(run, outcome.last, finish);
+  if ('head' in result) return continueSteered(run, result);
+  noteBudget(run, result.budget);
+  run.hasMore = result.more;
+  if (finish.remember !== undefined) run.ports.onMemoryQueued?.(run.claimed.lease);
+  return finish.status;
+}
+
+/** The request that ends the run, without its last turn: as interrupted when it asks somebody. */
+function finishRequestOf(run: ActiveRun, outcome: Exclude<LoopOutcome, { kind: 'yielded' }>): FinishRequest {
+  const why = omitUndefined({ stopReason: outcome.stopReason });
+  if (outcome.kind === 'failed') {
+    const { error } = outcome;
+    return { ...why, status: 'error', error, events: [{ kind: 'error', ...error }] };
+  }
+  const { next, state } = outcome.last;
+  if (next.length > 0 && (state.interrupts?.open.length ?? 0) > 0) return { ...why, status: 'interrupted', events: [] };
+  return { ...why, status: 'success', events: [], ...(run.isMemorable ? memoryRequest(run) : {}) };
+}
+
+/** Finishes the run with its last turn; commits the turn when messages wait to join the run. */
+function finishOrContinue(
+  run: ActiveRun,
+  last: TurnCommit,
+  finish: FinishRequest,
+): Promise<FinishResult | CommitResult> {
+  const { store } = run.ports;
+  const { lease } = run.claimed;
+  let isSteered = false;
+  return timeTurn(run, last, () =>
+    run.writer.commit(async (queued, after, shown): Promise<FinishResult | CommitResult> => {
+      if (!isSteered) {
+        const finished = await store.finish(lease, { ...finish, shown, commit: commitRequest(run, last, queued) });
+        if (finished.steered !== true) return finished;
+        // A repeated commit is recognized by its number, but a repeated finish would not be.
+        isSteered = true;
+      }
+      return store.commit(lease, { ...commitRequest(run, { ...last, next: ['model_request'] }, queued), after });
+    }),
   );
-  noteBudget(run, budget);
-  run.hasMore = more;
-  if (memory.remember !== undefined) ports.onMemoryQueued?.(claimed.lease);
-  return error === undefined ? ended : 'error';
+}
+
+/** @throws the reason when the run was cancelled or lost meanwhile */
+function continueSteered(run: ActiveRun, result: CommitResult): 'steered' | 'yielded' {
+  noteCommit(run, result);
+  if (result.cancel !== null) run.keeper.cancel(result.cancel);
+  run.keeper.signal.throwIfAborted();
+  return run.isDraining() ? 'yielded' : 'steered';
 }
 
 /** Memory does not learn from temporary threads, of which nothing is stored permanently. */

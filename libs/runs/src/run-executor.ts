@@ -26,6 +26,8 @@ export interface AgentInput {
   readonly claimed: Claimed;
   readonly head: ThreadHead;
   readonly position: LoopPosition;
+  /** Model turns of the run that are committed. */
+  readonly turnsTaken: number;
 }
 
 /** Runs the loop of one agent; each app that executes runs provides its own. */
@@ -99,15 +101,24 @@ export class RunExecutor {
     try {
       const context = contextOf(run);
       this.ports.agent.prefetch?.({ run: context, claimed });
-      const position = await commitInput(run);
+      let position = await commitInput(run);
       const host: LoopHost = {
         commit: (turn) => commitTurn(run, turn),
         isBudgetSpent: () => run.isBudgetSpent,
+        isPaused: () => run.isPaused,
+        waiting: () => run.waiting.map(({ message }) => message),
       };
-      const outcome = await this.ports.agent({ host, run: context, claimed, head: run.head, position });
-      if (outcome.kind !== 'yielded') return await finishOutcome(run, outcome);
-      await releaseForTakeover(run);
-      return 'handed_over';
+      for (;;) {
+        const { head, turnsTaken } = run;
+        const outcome = await this.ports.agent({ host, run: context, claimed, head, position, turnsTaken });
+        const ended = outcome.kind === 'yielded' ? 'yielded' : await finishOutcome(run, outcome);
+        if (ended === 'yielded') {
+          await releaseForTakeover(run);
+          return 'handed_over';
+        }
+        if (ended !== 'steered') return ended;
+        position = 'model_request';
+      }
     } catch (error) {
       return endAfterError(run, error);
     }

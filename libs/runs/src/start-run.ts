@@ -68,6 +68,9 @@ export function startRun(ports: StartPorts, claimed: Claimed, sentMs: number): S
     isMemorable: false,
     isBudgetSpent: false,
     hasMore: false,
+    waiting: claimed.waiting ?? [],
+    turnsTaken: run.llm_call_count,
+    isPaused: run.pause,
     isDraining: () => entry.draining,
     ageMs: () => clock.monotonicMs() - startedMs,
     release: () => {

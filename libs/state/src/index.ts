@@ -57,6 +57,7 @@ export type {
   RunStore,
   ShownEvents,
   ThreadHead,
+  WaitingMessage,
   UnownedThread,
 } from './ports/run-store.js';
 export type {

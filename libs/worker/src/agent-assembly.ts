@@ -50,7 +50,7 @@ export type AssembledAgent = Pick<AgentRun, 'chain' | 'tools' | 'model' | 'syste
 
 /** Runs the loop of an agent from the head of the run's thread. */
 export const runFromHead = (
-  { host, claimed, head, position }: Parameters<AgentLoop>[0],
+  { host, head, position, turnsTaken }: Parameters<AgentLoop>[0],
   agent: AssembledAgent,
 ): Promise<LoopOutcome> =>
   runAgent({
@@ -59,5 +59,5 @@ export const runFromHead = (
     state: head.state,
     step: head.metadata?.step ?? 0,
     position,
-    turnsTaken: claimed.run.llm_call_count,
+    turnsTaken,
   });

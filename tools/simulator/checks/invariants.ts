@@ -10,6 +10,7 @@ import {
   taskPart,
 } from '@caribou/state';
 import { type Accepted, canonical } from '../world/history.js';
+import { findLostMessages } from './given-messages.js';
 import { findLeftovers, takeoverTime, findRepeatedTaskEvents } from './at-rest.js';
 import type { VirtualRedis } from '../virtual/virtual-redis.js';
 import type { Workload } from '../world/workload.js';
@@ -38,11 +39,13 @@ export async function violationsOf(world: World, workload: Workload, redis: Virt
 }
 
 interface Stores {
+  readonly redis: RedisConnection;
   readonly threads: ThreadStore;
   readonly log: RunEventLog;
 }
 
 const storesOf = (redis: RedisConnection): Stores => ({
+  redis,
   threads: redisThreadStore(redis),
   log: redisEventLog(redis),
 });
@@ -116,7 +119,7 @@ class Check {
       this.found.push(`thread ${thread.threadId}: calls without an answer: ${[...asked.keys()].join(', ')}`);
     const answers = messages.filter((message): message is AiMessage => message.type === 'ai');
     this.found.push(...this.world.history.modelCalls.uncounted(thread.userId, answers));
-    this.order(thread);
+    await this.order(thread, messages);
   }
 
   private answer(args: Readonly<Record<string, unknown>>, message: Extract<Message, { type: 'tool' }>): void {
@@ -130,8 +133,10 @@ class Check {
       this.found.push(`the transcript says that a call failed which had its effect: ${text}`);
   }
 
-  private order({ threadId }: ThreadKey): void {
+  private async order(thread: ThreadKey, messages: readonly Message[]): Promise<void> {
     if (this.world.faults.on.has('failover')) return;
+    const { threadId } = thread;
+    this.found.push(...(await findLostMessages(this.world.history, thread, messages, this.stores)));
     const admitted = [...this.world.history.accepted]
       .filter(([, of]) => of.threadId === threadId)
       .map(([runId]) => runId);

@@ -1,6 +1,6 @@
 import { type NumberedEvent, type RunEvent, taskIds } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { CommitRequest, FinishRequest, NewTask, RunLease, SlotLimits } from '@caribou/state';
+import type { AdmitRequest, CommitRequest, FinishRequest, NewTask, RunLease, SlotLimits } from '@caribou/state';
 import { CommittedCalls } from './committed-calls.js';
 import type { Executed } from '../virtual/network.js';
 import { OWNED } from '../virtual/sabotage.js';
@@ -19,6 +19,8 @@ export class History {
   readonly ended = new Set<string>();
   /** Runs of which nothing has to remain. */
   readonly rolledBack = new Set<string>();
+  /** Ids of the messages that were given to runs of a thread, in the order in which the store accepted them. */
+  readonly given = new Map<string, string[]>();
   private readonly firstClaims = new Map<string, string[]>();
   private readonly epochs = new Map<string, number>();
   /** The id of the newest claim of each thread. */
@@ -49,7 +51,7 @@ export class History {
     const { process, operation, args, reply } = done;
     if (!Array.isArray(reply)) return;
     const [outcome, ...rest] = reply as readonly unknown[];
-    if (operation === 'threads.admit' && outcome === 'ok') this.recordAdmitted(args[0] as AdmitArgs, rest);
+    if (operation === 'threads.admit') this.recordAdmission(outcome, args[0] as AdmitRequest, rest);
     if (operation === 'threads.requestCancel' && outcome === 'ok') {
       if (args[2] === 'rollback') this.rolledBack.add(String(args[1]));
       this.recordEnded(rest[2]);
@@ -97,6 +99,17 @@ export class History {
     if (request.multitaskStrategy !== 'rollback') return;
     for (const runId of cancelled as readonly string[]) this.rolledBack.add(runId);
     for (const pair of ended as readonly (readonly unknown[])[]) this.rolledBack.add(String(pair[0]));
+  }
+
+  private recordAdmission(outcome: unknown, request: AdmitRequest, rest: readonly unknown[]): void {
+    if (outcome === 'ok') this.recordAdmitted(request, rest);
+    if (outcome === 'steered') this.recordGiven(request);
+  }
+
+  /** Of a request that is repeated, the messages that were known before are not given again. */
+  private recordGiven({ threadId, kwargs }: AdmitRequest): void {
+    const ids = (kwargs.input?.messages ?? []).map(({ id }) => id);
+    this.given.set(threadId, [...(this.given.get(threadId) ?? []), ...ids]);
   }
 
   private recordDispatched({ userId, spec: { parent } }: NewTask): void {

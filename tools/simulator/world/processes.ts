@@ -71,7 +71,7 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
     isOwner: () => processLease.isHeld(),
     publisher: { publishEvents: (runId, events, logged) => bus.publishEvents(process, runId, events, logged) },
     ...(subagents === undefined ? {} : { afterCancel: subagents.endTasks }),
-    agent: ({ host, run, head, position }) =>
+    agent: ({ host, run, head, position, turnsTaken }) =>
       runAgent({
         chain,
         tools,
@@ -79,6 +79,7 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
         host,
         run,
         position,
+        turnsTaken,
         systemPrompt: 'simulated',
         options: { maxTurns: 25 },
         state: head.state,

@@ -1,4 +1,4 @@
-import { AppError, type CancelAction, type RunKwargs } from '@caribou/contracts';
+import { AppError, type CancelAction, type HumanMessage, type RunKwargs } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { AdmitRequest } from '@caribou/state';
 import type { Plan, PlannedCall } from '../virtual/model.js';
@@ -19,7 +19,11 @@ export class Workload {
   /** Requests without an answer yet. */
   open = 0;
 
-  constructor(private readonly world: World) {
+  /** @param steers whether messages are given to runs under way */
+  constructor(
+    private readonly world: World,
+    private readonly steers = false,
+  ) {
     const { random } = world;
     this.threads = Array.from({ length: world.sizes.crowded ? 2 : random.whole(1, 2) }, () => ({
       userId: random.pick(USERS),
@@ -36,9 +40,26 @@ export class Workload {
       const request = admission(random, thread, this.world);
       const atMs = random.between(0, 15_000);
       this.insist(atMs, 'admit', (gateway) => this.admit(gateway, request));
+      if (this.steers) this.steer(thread, atMs);
       if (!random.chance(0.2)) continue;
       const action = random.pick<CancelAction>(['interrupt', 'rollback']);
       this.insist(atMs + random.between(500, 20_000), 'cancel', (gateway) => this.cancel(gateway, request, action));
+    }
+  }
+
+  /** Gives up to two messages to the thread's run, each with an Idempotency-Key or without. */
+  private steer(thread: ThreadKey, fromMs: number): void {
+    const { random } = this.world;
+    for (let count = random.whole(0, 2); count > 0; count -= 1) {
+      const { idempotency, ...request } = admission(random, thread, this.world);
+      const input = { messages: [humanMessage(random.uuid(), 'and this')] };
+      const steering: AdmitRequest = {
+        ...request,
+        kwargs: { ...request.kwargs, input },
+        multitaskStrategy: 'steer',
+        ...(random.chance(0.5) && idempotency !== undefined ? { idempotency } : {}),
+      };
+      this.insist(fromMs + random.between(0, 20_000), 'steer', (gateway) => this.admit(gateway, steering));
     }
   }
 
@@ -104,9 +125,8 @@ function admission(random: Random, thread: ThreadKey, world: World): AdmitReques
 
 function kwargsOf(random: Random, { hasTasks, sizes }: World): RunKwargs {
   const plan = planOf(random, 3, { hasTasks, crowded: sizes.crowded });
-  const message = { type: 'human' as const, id: random.uuid(), content: JSON.stringify(plan) };
   return {
-    input: { messages: [{ ...message, additional_kwargs: {}, response_metadata: {} }] },
+    input: { messages: [humanMessage(random.uuid(), JSON.stringify(plan))] },
     context: {},
     recursion_limit: 25,
     stream_mode: ['values'],
@@ -115,6 +135,11 @@ function kwargsOf(random: Random, { hasTasks, sizes }: World): RunKwargs {
     temporary: false,
   };
 }
+
+const humanMessage = (id: string, content: string): HumanMessage => ({
+  ...{ type: 'human', id, content },
+  ...{ additional_kwargs: {}, response_metadata: {} },
+});
 
 interface Kind {
   readonly hasTasks: boolean;

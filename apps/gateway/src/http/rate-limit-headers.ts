@@ -43,6 +43,8 @@ function put(reply: FastifyReply, name: string, policy: string, parameters: stri
 const QUOTAS: Readonly<Record<QuotaUse['quota'], { readonly unit: string; readonly freedByTime: boolean }>> = {
   runs: { unit: 'concurrent-requests', freedByTime: true },
   'queued-runs': { unit: 'concurrent-requests', freedByTime: true },
+  steering: { unit: 'messages', freedByTime: true },
+  'steering-bytes': { unit: 'content-bytes', freedByTime: true },
   streams: { unit: 'concurrent-requests', freedByTime: true },
   threads: { unit: 'threads', freedByTime: false },
   'run-bytes': { unit: 'content-bytes', freedByTime: false },

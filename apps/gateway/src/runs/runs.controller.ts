@@ -112,4 +112,21 @@ export class RunsController {
   async cancelMany(@Caller() caller: Principal, @Input() { body, query }: Of<'cancelMany'>): Promise<void> {
     await this.cancels.cancel(caller.userId, body, query.action);
   }
+
+  @Route(runRoutes.pause)
+  async pause(@Caller() caller: Principal, @Input() input: Of<'pause'>) {
+    return summaryJson(await this.runs.pause(keyOf(caller, input), input.params.run_id));
+  }
+
+  @Route(runRoutes.resume)
+  async resume(
+    @Caller() caller: Principal,
+    @Input() input: Of<'resume'>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ) {
+    const run = await this.runs.resume(keyOf(caller, input), input.params.run_id, startHeaders(request, reply));
+    void reply.header('content-location', linksOf(run)['content-location']);
+    return runJson(run);
+  }
 }

@@ -7,7 +7,8 @@ import {
   newId,
   NotFoundError,
   type RouteInput,
-  type RunCreate,
+  LEAD_AGENT,
+  RunCreate,
   type RunRecord,
   type RunSummary,
   type runRoutes,
@@ -24,6 +25,8 @@ import { idempotencyOf } from './idempotency.js';
 import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
 import { admitRequest, type RunTarget } from './run-request.js';
+import { resumeRequest } from './resume-request.js';
+import { checkSteering } from './steering-input.js';
 import { StoreDeadline } from './store-deadline.js';
 import { timedFieldsOf } from './timed-request.js';
 
@@ -47,6 +50,12 @@ export interface StartHeaders {
   readonly onAdmitted: (admitted: Pick<AdmitResult, 'stateBytes' | 'runs'>) => void;
 }
 
+/** A run that a request started, or joined. */
+export interface AdmittedRun extends RunRecord {
+  /** Set when the request's messages were given to a run in flight: number of the newest checkpoint event in its log. */
+  readonly joinedAfter?: number;
+}
+
 /** Starts, finds and stops runs. It has no state of its own: the store decides, then the runners are notified. */
 @Injectable()
 export class RunsService {
@@ -64,11 +73,13 @@ export class RunsService {
    * Admits a run on a thread. A stored run is executed even when NATS is unreachable: its dispatch to a runner is
    * not awaited.
    *
+   * With strategy `steer` the messages are given to the run in flight, if there is one, and the result is that run.
+   *
    * @throws {NotFoundError} when the agent does not exist
    * @throws {ConflictError} when the thread is busy and the strategy is `reject`
    * @throws {RateLimitedError} over a quota
    */
-  async start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
+  async start(key: ThreadKey, body: RunCreate, headers: StartHeaders): Promise<AdmittedRun> {
     refuseToDelete(body);
     refuseOtherThread(key, body);
     const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
@@ -77,8 +88,26 @@ export class RunsService {
     return this.admit(await this.prepare(body, { target, headers, deadline }), { idempotency, headers, deadline });
   }
 
+  /**
+   * Gives messages of the user to the run of the thread that is in flight, as strategy `steer` does, and returns that run.
+   * Starts none.
+   *
+   * @throws {InvalidRequestError} naming what is wrong with the messages
+   * @throws {ConflictError} when no run of the thread is in flight
+   * @throws {QuotaError} when too many messages wait already
+   */
+  async inject(key: ThreadKey, messages: readonly unknown[], headers: StartHeaders): Promise<AdmittedRun> {
+    const asked = { assistant_id: LEAD_AGENT, input: { messages }, multitask_strategy: 'steer' };
+    const body = parse(RunCreate, asked, 'body');
+    const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
+    const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
+    const deadline = new StoreDeadline(STORE_MS);
+    const request = await this.prepare(body, { target, headers, deadline });
+    return this.admit({ ...request, joinOnly: true }, { idempotency, headers, deadline });
+  }
+
   /** Admits a run on a new thread, or on the thread that its configurable names. */
-  async startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<RunRecord> {
+  async startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<AdmittedRun> {
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
     const request = await this.prepare(body, { target: targetOfStateless(userId, body), headers, deadline });
@@ -157,6 +186,25 @@ export class RunsService {
     return result.run;
   }
 
+  /**
+   * Asks a run to stop at its next step, where it ends as interrupted. One that ends before its next step is not paused.
+   *
+   * @throws {ConflictError} when it has ended, was cancelled or was asked before
+   */
+  pause(key: ThreadKey, runId: string): Promise<RunSummary> {
+    return this.store.requestPause(key, runId);
+  }
+
+  /**
+   * Continues a paused run from where it stopped, as a new run with its settings.
+   *
+   * @throws {ConflictError} when the run is not paused, was resumed already, or its settings are no longer stored
+   */
+  async resume(key: ThreadKey, runId: string, headers: StartHeaders): Promise<AdmittedRun> {
+    const [run, thread] = await Promise.all([this.store.getRun(key, runId), this.store.getThread(key)]);
+    return this.start(key, resumeRequest(run, thread.values.interrupts), headers);
+  }
+
   /** Whether the run is over, or no longer exists because it was rolled back. */
   async isOver(key: ThreadKey, runId: string): Promise<boolean> {
     try {
@@ -172,6 +220,7 @@ export class RunsService {
     const sender = { userId: target.userId, admin: headers.admin };
     const assisted = await deadline.within(() => this.agents.applyAssistant(target.userId, body));
     const resolved = await deadline.within(() => this.inputs.resolve(target, assisted.body, sender));
+    if (body.multitask_strategy === 'steer') checkSteering(resolved);
     const timed = timedFieldsOf(assisted.body, this.settings.timedRuns);
     const admitted = admitRequest(resolved, target, { ...this.settings, assistant: assisted.assistant });
     const request = { ...admitted, ...timed };
@@ -183,12 +232,16 @@ export class RunsService {
    * Stores the run in a span of the caller's trace, which the run continues. Then publishes the ends and cancels of the
    * runs that it replaces, and hands the thread to a runner unless one works on it.
    */
-  private async admit(request: AdmitRequest, { idempotency, headers, deadline }: Admission): Promise<RunRecord> {
+  private async admit(request: AdmitRequest, { idempotency, headers, deadline }: Admission): Promise<AdmittedRun> {
     const span = this.tracing.start('run.admit', { kind: 'server', parent: headers.traceparent });
     try {
       const { traceparent } = span;
       const traced = { ...request, traceparent, ...omitUndefined({ idempotency, apiKey: headers.apiKey }) };
-      const { run, repeated, cancelled, ended, isUnderWay, ...admitted } = await storeRun(this.store, traced, deadline);
+      const { run, repeated, cancelled, ended, isUnderWay, joinedAfter, ...admitted } = await storeRun(
+        this.store,
+        traced,
+        deadline,
+      );
       const { run_id, thread_id } = run;
       this.publishEnds(ended);
       const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
@@ -197,7 +250,7 @@ export class RunsService {
       if (!repeated) this.bus.publishThreadRun({ userId: request.userId, threadId: thread_id });
       headers.onAdmitted(admitted);
       span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
-      return run;
+      return { ...run, ...omitUndefined({ joinedAfter }) };
     } catch (error) {
       span.end({ error });
       throw error;
@@ -247,6 +300,8 @@ async function storeRun(
   } catch (error) {
     if (!(error instanceof UnavailableError) || error.details['noEffect'] === true) throw error;
     try {
+      // Its messages may be with another run; they are recognized by their ids.
+      if (request.multitaskStrategy === 'steer') return await deadline.within(() => store.admit(request));
       const run = await deadline.within(() => store.getRun(request, request.runId));
       return { run, repeated: false, cancelled: [], ended: [], isUnderWay: false, stateBytes: 0, runs: null };
     } catch {

@@ -5,6 +5,8 @@ export interface QuotaUse {
   readonly quota:
     | 'runs'
     | 'queued-runs'
+    | 'steering'
+    | 'steering-bytes'
     | 'run-bytes'
     | 'threads'
     | 'streams'

@@ -56,6 +56,10 @@ export const RunRecord = z.object({
   /** The input is part of a checkpoint; a takeover must not commit it again. Not stored after the end. */
   input_committed: z.boolean(),
   cancel: CancelAction.nullable(),
+  /** It is to stop at its next step. Not stored after the end. */
+  pause: z.boolean(),
+  /** How many messages joined it, in addition to its input. */
+  steered: count(),
   /** Ids of messages that were partly streamed and then discarded: replays omit their deltas. */
   dropped_message_ids: z.array(z.string()).register(storedFields, { from: ['dropped'], as: 'items' }),
   /** Id of the API key that pays for it. Not stored after the end. */

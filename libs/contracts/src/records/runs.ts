@@ -13,6 +13,13 @@ export const isTerminal = (status: RunStatus): boolean => status !== 'pending' &
 export const MultitaskStrategy = z.enum(['reject', 'interrupt', 'rollback', 'enqueue']);
 export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
 
+/**
+ * What a request may ask for. `steer` gives its messages to the run in flight; a run that it starts as there is none is stored
+ * as `enqueue`, which services of earlier versions know.
+ */
+export const RequestedStrategy = z.enum([...MultitaskStrategy.options, 'steer']);
+export type RequestedStrategy = z.infer<typeof RequestedStrategy>;
+
 export const CancelAction = z.enum(['interrupt', 'rollback']);
 export type CancelAction = z.infer<typeof CancelAction>;
 

@@ -1,4 +1,4 @@
-import type { NextNode, RunEvent, ThreadState } from '@caribou/contracts';
+import type { HumanMessage, NextNode, RunEvent, ThreadState } from '@caribou/contracts';
 import type { CallUsage } from '../usage/call-usage.js';
 
 /** The position at which a run resumes: its input, or the node that its last checkpoint names. */
@@ -20,6 +20,8 @@ export interface TurnCommit {
   readonly step: number;
   /** Usage of the model calls since the last commit. */
   readonly usage?: TurnUsage;
+  /** How many of the waiting messages, from the oldest, the state contains. */
+  readonly joined?: number;
 }
 
 /** What the loop needs from the process that runs it. */
@@ -32,6 +34,10 @@ export interface LoopHost {
   commit(turn: TurnCommit): Promise<'continue' | 'yield'>;
   /** Whether a budget of the user is used up, as far as the last commit knew: no further model call is made then. */
   isBudgetSpent?(): boolean;
+  /** Whether the run is to stop before its next node, as the claim or the last commit found it. */
+  isPaused?(): boolean;
+  /** Messages of the user that wait to join the run, oldest first, as the claim or the last commit found them. */
+  waiting?(): readonly HumanMessage[];
 }
 
 /**

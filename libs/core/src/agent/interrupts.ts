@@ -153,6 +153,23 @@ function createRecord(
   };
 }
 
+/**
+ * The interrupt of a run that was paused before a node, with any answer.
+ *
+ * @param isAtStart the hooks `beforeAgent` have not run yet, and do so when the run is resumed
+ */
+export const pauseInterrupt = (run: RunContext, state: ThreadState, { step, isAtStart }: PausePoint): InterruptRecord =>
+  createRecord(
+    run,
+    { scope: isAtStart ? 'pause.before_agent' : 'pause', layer: 'pause', state, step },
+    { kind: 'paused', value: { type: 'paused', run_id: run.runId }, key: 'pause' },
+  );
+
+interface PausePoint {
+  readonly step: number;
+  readonly isAtStart: boolean;
+}
+
 const digestOf = (...parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 

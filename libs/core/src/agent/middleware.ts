@@ -66,6 +66,11 @@ export interface AgentMiddleware {
   readonly tools?: readonly AnyTool[];
   /** Once per run. */
   beforeAgent?(state: ThreadState, run: RunContext): Promise<Step | undefined>;
+  /**
+   * After a message joined a run under way, which is the last one of the conversation: what `beforeAgent` does for the message
+   * that a run starts with. Called for each such message; `end` and `again` have no effect.
+   */
+  onJoined?(state: ThreadState, run: RunContext): Promise<Step | undefined>;
   /** Before each model call; its update is stored in the thread. */
   beforeModel?(state: ThreadState, run: RunContext): Promise<Step | undefined>;
   /** Around each model call; may answer without calling `next`, or call it again after it has settled. */

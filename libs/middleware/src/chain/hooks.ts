@@ -10,7 +10,7 @@ import {
   withInterrupts,
 } from '@caribou/core';
 
-export type HookName = 'beforeAgent' | 'beforeModel' | 'afterModel' | 'afterAgent';
+export type HookName = 'beforeAgent' | 'onJoined' | 'beforeModel' | 'afterModel' | 'afterAgent';
 
 /** The update of one hook, with its node name as sent to clients. */
 export interface HookUpdate {
@@ -36,6 +36,7 @@ export interface HookPass {
 
 const suffixes: Readonly<Record<HookName, string>> = {
   beforeAgent: 'before_agent',
+  onJoined: 'on_joined',
   beforeModel: 'before_model',
   afterModel: 'after_model',
   afterAgent: 'after_agent',
@@ -68,7 +69,7 @@ export async function runHooks(
       reached = applyUpdate(reached, result.update);
       updates.push({ node: nodeOf(middleware, hook), update: result.update });
     }
-    ended = result.end === true && hook !== 'afterAgent';
+    ended = result.end === true && hook !== 'afterAgent' && hook !== 'onJoined';
     if (ended) break;
   }
   return { state: reached, updates, ended, ...decisionsOf(steps) };

@@ -8,6 +8,7 @@ import {
   type SandboxPort,
   type Skill,
   splitSkillFile,
+  type Step,
   userText,
 } from '@caribou/core';
 import { createHiddenMessage } from '../messages/hidden-message.js';
@@ -31,17 +32,19 @@ type Reader = Pick<SandboxPort, 'read'>;
  * skill is disabled or cannot be read, the hidden message says so.
  */
 export function skillActivation({ skills }: SkillActivationOptions, sandbox: Reader): AgentMiddleware {
+  const activate = async (state: ThreadState, run: RunContext, noteId: string): Promise<Step | undefined> => {
+    const skill = findRequestedSkill(state, skills);
+    if (skill === undefined) return undefined;
+    const text = skill.enabled ? await readText(skill, { sandbox, run }) : undefined;
+    run.recordDecision(NAME, text === undefined ? 'unavailable' : 'activated');
+    if (text === undefined) return { update: { messages: [note(noteId, unavailable(skill))] } };
+    const active = { name: skill.name, allowed_tools: skill.allowedTools === null ? null : [...skill.allowedTools] };
+    return { update: { messages: [note(noteId, instructions(skill, text))], ...activeSkill.write(active, run) } };
+  };
   return {
     name: NAME,
-    async beforeAgent(state, run) {
-      const skill = findRequestedSkill(state, skills);
-      if (skill === undefined) return undefined;
-      const text = skill.enabled ? await readText(skill, { sandbox, run }) : undefined;
-      run.recordDecision(NAME, text === undefined ? 'unavailable' : 'activated');
-      if (text === undefined) return { update: { messages: [note(run, unavailable(skill))] } };
-      const active = { name: skill.name, allowed_tools: skill.allowedTools === null ? null : [...skill.allowedTools] };
-      return { update: { messages: [note(run, instructions(skill, text))], ...activeSkill.write(active, run) } };
-    },
+    beforeAgent: (state, run) => activate(state, run, `${NAME}:${run.runId}`),
+    onJoined: (state, run) => activate(state, run, `${NAME}:${run.runId}:${state.messages.at(-1)?.id ?? ''}`),
   };
 }
 
@@ -52,11 +55,8 @@ function findRequestedSkill({ messages }: ThreadState, skills: readonly Skill[])
   return skills.find((skill) => skill.name === name);
 }
 
-/** The id is unique per run, so that a restarted run adds no second message. */
-const note = (run: RunContext, text: string): HumanMessage => ({
-  ...createHiddenMessage(NAME, text),
-  id: `${NAME}:${run.runId}`,
-});
+/** The id is unique per run, or per message that joined it, so that a restarted run adds no second note. */
+const note = (id: string, text: string): HumanMessage => ({ ...createHiddenMessage(NAME, text), id });
 
 /** The skill's SKILL.md without its front matter; undefined when it cannot be read. */
 async function readText(

@@ -56,10 +56,11 @@ interface Exchange {
 /** The first exchange of a thread that has no title and one human message; undefined otherwise. */
 function firstExchange(state: ThreadState): Exchange | undefined {
   if (state.title !== undefined && state.title !== '') return undefined;
-  const human = state.messages.filter(isUserMessage);
-  const answer = state.messages.find((message) => message.type === 'ai');
-  const [first, second] = human;
-  if (first === undefined || second !== undefined || answer === undefined) return undefined;
+  const at = state.messages.findIndex((message) => message.type === 'ai');
+  const answer = state.messages[at];
+  // Further messages of the user may have joined the run before its first answer.
+  const first = state.messages.slice(0, Math.max(at, 0)).find(isUserMessage);
+  if (first === undefined || answer === undefined || state.messages.slice(at).some(isUserMessage)) return undefined;
   return { user: userText(first), assistant: textOf(answer.content) };
 }
 

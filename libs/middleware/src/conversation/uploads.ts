@@ -16,6 +16,7 @@ import {
   type SandboxPort,
   type SandboxScope,
   stateSlot,
+  type Step,
   listUploadNames,
   readUploadSizes,
   type UploadsAccess,
@@ -46,23 +47,21 @@ const announced = stateSlot('guards', 'uploads', z.object({ thread_id: z.string(
  * taken from the client. A message with a block is not changed, so that a restarted run adds no second one.
  */
 export function uploads(ports: UploadsPorts): AgentMiddleware {
-  return {
-    name: 'uploads',
-    async beforeAgent(state, run) {
-      const last = state.messages.at(-1);
-      const hadFiles = (state.uploaded_files ?? []).length > 0;
-      if (last?.type !== 'human' || hasBlock(last)) return undefined;
-      const number = readAnnouncedNumber(state, run);
-      const found = await orNull(run, () => findNewFiles(ports, run, { named: fileNamesOf(last), number }));
-      const update: StateUpdate = {
-        ...(found === null || found.newest === number
-          ? {}
-          : announced.write({ thread_id: run.threadId, number: found.newest })),
-        ...updateFor(last, found, hadFiles),
-      };
-      return isEmptyUpdate(update) ? undefined : { update };
-    },
+  const announce = async (state: ThreadState, run: RunContext): Promise<Step | undefined> => {
+    const last = state.messages.at(-1);
+    const hadFiles = (state.uploaded_files ?? []).length > 0;
+    if (last?.type !== 'human' || hasBlock(last)) return undefined;
+    const number = readAnnouncedNumber(state, run);
+    const found = await orNull(run, () => findNewFiles(ports, run, { named: fileNamesOf(last), number }));
+    const update: StateUpdate = {
+      ...(found === null || found.newest === number
+        ? {}
+        : announced.write({ thread_id: run.threadId, number: found.newest })),
+      ...updateFor(last, found, hadFiles),
+    };
+    return isEmptyUpdate(update) ? undefined : { update };
   };
+  return { name: 'uploads', beforeAgent: announce, onJoined: announce };
 }
 
 function updateFor(last: HumanMessage, found: Found | null, hadFiles: boolean): StateUpdate {

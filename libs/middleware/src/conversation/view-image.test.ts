@@ -35,7 +35,7 @@ describe(awaitsImages, () => {
     [true, 'an answered look', LOOKED],
     [true, 'a look among other calls', [asks(['c1', 'ls'], ['c2', 'view_image']), answers('c2'), answers('c1')]],
     [false, 'a look with an open call beside it', [asks(['c1', 'ls'], ['c2', 'view_image']), answers('c2')]],
-    [false, 'a look with something said since', [...LOOKED, humanMessage('and?')]],
+    [true, 'a look with something said since', [...LOOKED, humanMessage('and?')]],
     [false, 'a look before the last answer', [...LOOKED, asks(['c2', 'ls']), answers('c2')]],
     [false, 'no look', [humanMessage('hi'), asks(['c1', 'ls']), answers('c1')]],
     [false, 'nothing at all', []],
@@ -97,7 +97,9 @@ describe(viewImage, () => {
 
   test('other requests are left alone', async () => {
     const image = { mime_type: 'image/png', size: 1 };
-    expect(await sent(holding(Buffer.alloc(1)), { [PATH]: image }, [...LOOKED, humanMessage('and?')])).toEqual([]);
+    expect(
+      await sent(holding(Buffer.alloc(1)), { [PATH]: image }, [...LOOKED, asks(['c2', 'ls']), answers('c2')]),
+    ).toEqual([]);
     expect(await sent(holding(Buffer.alloc(1)), {})).toEqual([]);
   });
 

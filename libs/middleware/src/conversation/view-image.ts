@@ -6,7 +6,7 @@ import {
   newId,
   type ViewedImage,
 } from '@caribou/contracts';
-import { type AgentMiddleware, isUserMessage, type RunContext, type SandboxPort } from '@caribou/core';
+import { type AgentMiddleware, type RunContext, type SandboxPort } from '@caribou/core';
 
 const TOOL_NAME = 'view_image';
 /** Maximum size of all image files in one request, as providers refuse larger bodies. The newest are shown. */
@@ -28,14 +28,14 @@ export function viewImage(sandbox: SandboxPort): AgentMiddleware {
   };
 }
 
-/** Whether the last answer asked for an image and all its calls have results, with no message of the user since. */
+/** Whether the last answer asked for an image and all its calls have results; a message of the user may have joined since. */
 export function awaitsImages(messages: readonly Message[]): boolean {
   const at = messages.findLastIndex(({ type }) => type === 'ai');
   const last = messages[at];
   if (last?.type !== 'ai' || !last.tool_calls.some(({ name }) => name === TOOL_NAME)) return false;
   const since = messages.slice(at + 1);
   const answered = new Set(since.flatMap((message) => (message.type === 'tool' ? [message.tool_call_id] : [])));
-  return !since.some(isUserMessage) && last.tool_calls.every(({ id }) => answered.has(id));
+  return last.tool_calls.every(({ id }) => answered.has(id));
 }
 
 interface Reader {

@@ -192,6 +192,7 @@ export function progressParams(
   return {
     events: entryCounts(entries),
     input_committed: request.inputCommitted ?? false,
+    joined: request.joined,
     usage: request.usage === undefined ? undefined : usageParams(request.usage, ledger),
     // Others may have used a budget up since the run's last call, while it waited or executed tools.
     ...(request.next.includes('model_request') && ledger !== undefined ? budgetCheck(ledger) : {}),

@@ -1,13 +1,21 @@
 #!lua
 --[[ Writes a state as the head of its thread for the run that owns it, and appends to the run's log, in one step.
-  KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, after and those of run-commit.lua
+  KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, after those of run-commit.lua, and `joined` (waiting-list.lua)
   Reply  {'ok', checkpoint id, its time, number of the first event, cancel flag or '', what the ledger says of the budgets (p.budgets and
-          p.usage_prefix: also without usage); of a commit that was there already only whether one is used up}
+          p.usage_prefix: also without usage); of a commit that was there already only whether one is used up; the messages that wait
+          to join the run as waiting-list.lua has them, absent for none; '1' when it is to pause}
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
+-- @include ../steering/waiting-list.lua
 local function is_spent(run)
   return p.budgets and spent_budget(p.usage_prefix, p.budgets, run.user_id, run.api_key or '')
+end
+
+-- What the loop has to know before its next step; nothing in most turns.
+local function notices(record, run)
+  if run.pause then return waiting_texts(record) or false, run.pause end
+  return waiting_texts(record)
 end
 
 local refusal, record, run = refused()
@@ -15,17 +23,19 @@ if refusal then return refusal end
 local earlier = written_before(run, count_events(p.events) + 1)
 if earlier == 'other' then return { 'fenced', 'another sequence' } end
 if earlier then
-  return { 'ok', record.head, iso(math.floor(micros_of(record.head) / 1000)), p.after + 1, run.cancel, is_spent(run) and 'spent' or '' }
+  return { 'ok', record.head, iso(math.floor(micros_of(record.head) / 1000)), p.after + 1, run.cancel, is_spent(run) and 'spent' or '',
+    notices(record, run) }
 end
 if is_stale(record, p.commit) then return { 'fenced', 'another head' } end
 
 retake_lease()
 local first = run.seq + 1
 local id, created_at, changed, used = commit_step(record, run)
+append_to(used, unpack(remove_joined(record, run)))
 if budget ~= 'spent' and is_spent(run) then budget = 'spent' end
 append_to(used, 'tries', 0, 'open', '', 'updated_at', now_iso)
 if p.input_committed then append_to(used, 'input_committed', '1') end
 if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end
 save_log(run, used)
 touch_step(record, unpack(changed))
-return { 'ok', id, created_at, first, run.cancel, budget }
+return { 'ok', id, created_at, first, run.cancel, budget, notices(record, run) }

@@ -1,6 +1,7 @@
 -- Functions that end runs of a thread. Needs thread.lua, clock.lua, events.lua.
 -- @include ended-record.lua
 -- @include ../outbox/announce-end.lua
+-- @include ../steering/waiting-list.lua
 
 -- Updates the thread's position in the index by `updated_at`; a temporary thread is in no index.
 local function list_thread(record)
@@ -52,6 +53,7 @@ end
 local function end_queued(record, run, action)
   add_end(run, 'interrupted')
   if action == 'rollback' then
+    forget_waiting(record, run.run_id)
     forget_run(record, run)
   else
     -- It wrote nothing that could be regenerated from the checkpoint that it named.
@@ -75,7 +77,7 @@ local function expire_thread()
   redis.call('UNLINK', sandbox_key)
   if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
   for _, key in ipairs({ record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, usage_key, feed_key,
-    executions_key, owner_key }) do
+    executions_key, owner_key, steering_key }) do
     redis.call('PEXPIRE', key, p.events_ttl_ms)
   end
   for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do

@@ -3,10 +3,11 @@ import type { BudgetState, Payer } from './usage-ledger.js';
 import type {
   CancelAction,
   CheckpointMetadata,
-  MultitaskStrategy,
   NextNode,
+  HumanMessage,
   NumberedEvent,
   QuotaUse,
+  RequestedStrategy,
   RunEvent,
   RunKwargs,
   RunRecord,
@@ -66,7 +67,16 @@ export type ClaimResult =
       readonly exhausted: boolean;
       /** Milliseconds since its first claim, by the store's clock. */
       readonly ranMs: number;
+      /** Messages that wait to join the run, oldest first; absent: none. */
+      readonly waiting?: readonly WaitingMessage[];
     };
+
+/** A message that a client gave to a run under way. */
+export interface WaitingMessage {
+  /** The run that it was given to; when that run ended before it joined, the next one takes it. */
+  readonly runId: string;
+  readonly message: HumanMessage;
+}
 
 /** A checkpoint to write: everything the script needs that is not in Redis yet. */
 export interface CommitRequest {
@@ -88,6 +98,8 @@ export interface CommitRequest {
   readonly after?: number;
   /** This checkpoint contains the run's input. */
   readonly inputCommitted?: boolean;
+  /** How many of the messages that waited, from the oldest, this checkpoint contains: they wait no more. */
+  readonly joined?: number;
   readonly usage?: TurnUsage;
   /** Shown as the failed task of the checkpoint. */
   readonly error?: { readonly name: string; readonly message: string };
@@ -103,6 +115,10 @@ export interface CommitResult {
   readonly cancel: CancelAction | null;
   /** What this commit's usage did to the budgets of the day; before a model call also what others did. */
   readonly budget: BudgetState;
+  /** Messages that wait to join the run after this commit, oldest first; absent: none. */
+  readonly waiting?: readonly WaitingMessage[];
+  /** The run is to stop before its next step. */
+  readonly pause?: true;
 }
 
 export interface FinishRequest {
@@ -160,6 +176,8 @@ export interface UnownedThread extends ThreadKey {
 }
 
 export interface FinishResult {
+  /** Nothing was written: the run was about to succeed, but messages wait to join it. It has to continue. */
+  readonly steered?: true;
   /** The events of the run's end; empty when the same owner finished the run before, as the log has them already. */
   readonly appended: readonly NumberedEvent[];
   /** Bytes of the last checkpoint and of the messages and values that it added. */
@@ -222,7 +240,9 @@ export interface AdmitRequest extends ThreadKey {
   readonly assistantId: string;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly kwargs: RunKwargs;
-  readonly multitaskStrategy: MultitaskStrategy;
+  readonly multitaskStrategy: RequestedStrategy;
+  /** With strategy `steer`: no run is started when none is in flight. */
+  readonly joinOnly?: boolean;
   readonly ifNotExists: 'create' | 'reject';
   /** Metadata of the thread if this admission creates it. */
   readonly threadMetadata: Readonly<Record<string, unknown>>;
@@ -251,6 +271,8 @@ export interface AdmitResult {
   readonly isUnderWay: boolean;
   /** Size in bytes of the state that the run starts with; 0 for a repeated request. */
   readonly stateBytes: number;
+  /** Set when the messages were given to `run`, which was in flight: number of the newest checkpoint event in its log. */
+  readonly joinedAfter?: number;
   /** The runs of the user that wait or run, with this one; null when that is unknown. */
   readonly runs: QuotaUse | null;
 }

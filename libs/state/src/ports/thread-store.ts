@@ -222,6 +222,13 @@ export interface ThreadStore {
     options?: { readonly status?: 'pending' | 'running' },
   ): Promise<CancelResult>;
 
+  /**
+   * Asks a run to stop at its next step.
+   *
+   * @throws {NotFoundError} for an unknown run; ConflictError when it has ended, was cancelled, or was asked before
+   */
+  requestPause(thread: ThreadKey, runId: string): Promise<RunSummary>;
+
   /** Resolves when the store takes writes. @throws {UnavailableError} with the reason */
   ping(): Promise<void>;
   /** Resolves when the store's data survives a restart of its server. @throws {UnavailableError} with what to change */

@@ -27,6 +27,8 @@ export interface StoreKeys {
   /** String: a run's kwargs as JSON; it expires after the end of the run. */
   runKwargs(userId: string, runId: string): string;
   executionPrefix(thread: ThreadKey): string;
+  /** List: messages that wait to join the thread's run; named inside scripts (steering/waiting-list.lua). */
+  steering(thread: ThreadKey): string;
   /**
    * Hash: the uploads of a thread: `r:<file>` the record of a conversion, `l:<file>` its lease, `n:<file>` the number of an
    * upload, `n` the newest number.
@@ -265,6 +267,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     runEvents: (userId, runId) => `${prefix}events:${strict(userId)}:${strict(runId)}`,
     runKwargs: (userId, runId) => `${prefix}run:${strict(userId)}:${strict(runId)}:kwargs`,
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
+    steering: ({ userId, threadId }) => `${prefix}thread:${strict(userId)}:${strict(threadId)}:steering`,
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
     skills: (userId) => `${user(userId)}:skills`,
     agents: (userId) => ({ agents: `${user(userId)}:agents`, souls: `${user(userId)}:souls` }),

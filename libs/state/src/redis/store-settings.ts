@@ -29,6 +29,10 @@ export interface StoreOptions {
   readonly keptCheckpoints?: number;
   /** Runs that may wait on one thread, default 100. */
   readonly maxQueuedRuns?: number;
+  /** Messages that may wait to join the run of one thread, default 50. */
+  readonly maxSteering?: number;
+  /** Bytes of these messages, as JSON, default 4 MiB. */
+  readonly maxSteeringBytes?: number;
   /** Runs of one user that may be running or queued, default 1000. */
   readonly maxInFlightRuns?: number;
   /** Bytes of the inputs and metadata of one user's runs, as long as they are stored; default 1 GiB, 0: no limit. */
@@ -69,6 +73,8 @@ export const storeSettings = (options: StoreOptions): StoreSettings => ({
   maxLogBytes: 64 * 1024 * 1024,
   keptCheckpoints: 200,
   maxQueuedRuns: 100,
+  maxSteering: 50,
+  maxSteeringBytes: 4 * 1024 * 1024,
   maxInFlightRuns: 1000,
   maxStoredBytes: 1024 ** 3,
   maxRunningPerUser: 0,

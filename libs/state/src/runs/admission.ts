@@ -27,6 +27,7 @@ import { endParams, timedParams } from './timed-params.js';
 import { stateTooLarge } from '../checkpoints/state-updates.js';
 import { budgetCheck } from '../usage/usage-call.js';
 import { budgetSpent } from '../usage/budget-state.js';
+import { joinedResult, refusedSteering, steeringCall } from './steering-call.js';
 import { tooManyThreads } from '../threads/thread-records.js';
 
 const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
@@ -62,7 +63,11 @@ function refusal([outcome, used]: Reply, request: AdmitRequest, settings: StoreS
     case 'quota':
       return tooManyRuns(settings, details);
     default:
-      return refusedCommand([outcome, used], details) ?? overStorage(outcome, Number(used), settings);
+      return (
+        refusedCommand([outcome, used], details) ??
+        refusedSteering([outcome, used], details, settings) ??
+        overStorage(outcome, Number(used), settings)
+      );
   }
 }
 
@@ -167,6 +172,22 @@ function readRegeneratedRunId({ metadata }: AdmitRequest): string {
 const resumeParams = ({ kwargs: { command } }: AdmitRequest) =>
   command === undefined ? {} : { resume: Object.keys(command.answers ?? {}) };
 
+const budgetParams = ({ ledger }: StoreSettings) => (ledger === undefined ? {} : budgetCheck(ledger));
+
+/** The result of an admission that stored a run. */
+function admittedResult([, run, ...rest]: Reply, request: AdmitRequest, settings: StoreSettings): AdmitResult {
+  const [cancelled, ended, stateBytes, inFlight, isUnderWay] = rest;
+  return {
+    run: { ...summaryOf(run), kwargs: request.kwargs, kwargs_expired: false },
+    repeated: false,
+    cancelled: cancelled as string[],
+    ended: toEndedRuns(ended),
+    isUnderWay: isUnderWay === 1,
+    stateBytes: Number(stateBytes),
+    runs: { quota: 'runs', limit: settings.maxInFlightRuns, used: Number(inFlight) },
+  };
+}
+
 export function admissions(
   redis: RedisConnection,
   settings: StoreSettings,
@@ -180,6 +201,7 @@ export function admissions(
 
   async function admit(request: AdmitRequest): Promise<AdmitResult> {
     const { idempotency } = request;
+    const steering = steeringCall(request, settings);
     const reply = await callThread(redis, request, scripts.admit, {
       beginsTurn: true,
       params: {
@@ -193,7 +215,7 @@ export function admissions(
         temporary: request.kwargs.temporary,
         api_key: request.apiKey ?? '',
         agent: customAgentOf(request.kwargs.context) ?? request.assistantId,
-        ...(settings.ledger === undefined ? {} : budgetCheck(settings.ledger)),
+        ...budgetParams(settings),
         checkpoint: request.checkpointId ?? '',
         before_first: BEFORE_FIRST_CHECKPOINT,
         regenerates: readRegeneratedRunId(request),
@@ -207,24 +229,22 @@ export function admissions(
         max_state_bytes: settings.maxStateBytes,
         max_stored: settings.maxStoredBytes,
         kept_checkpoints: settings.keptCheckpoints,
+        ...steering.params,
       },
-      texts: [JSON.stringify(request.metadata), JSON.stringify(request.kwargs), JSON.stringify(request.threadMetadata)],
+      texts: [
+        JSON.stringify(request.metadata),
+        JSON.stringify(request.kwargs),
+        JSON.stringify(request.threadMetadata),
+        ...steering.texts,
+      ],
       moreKeys: idempotency === undefined ? [] : [idempotencyKey(request.userId, idempotency.key)],
     });
     const [outcome, run] = reply;
     if (outcome === 'repeated') return { run: runOf(run, reply[2]), repeated: true, ...NOTHING_DONE };
+    if (outcome === 'steered') return joinedResult(reply);
     if (outcome === 'budget') throw budgetSpent(reply, settings);
     if (outcome !== 'ok') throw refusal(reply, request, settings);
-    const [cancelled, ended, stateBytes, inFlight, isUnderWay] = reply.slice(2);
-    return {
-      run: { ...summaryOf(run), kwargs: request.kwargs, kwargs_expired: false },
-      repeated: false,
-      cancelled: cancelled as string[],
-      ended: toEndedRuns(ended),
-      isUnderWay: isUnderWay === 1,
-      stateBytes: Number(stateBytes),
-      runs: { quota: 'runs', limit: settings.maxInFlightRuns, used: Number(inFlight) },
-    };
+    return admittedResult(reply, request, settings);
   }
 
   async function findIdempotent(userId: string, key: string, bodyHash: string): Promise<RunRecord | null> {

@@ -9,11 +9,15 @@
               events_ttl_ms, max_log_bytes, kept_checkpoints, outbox (announce-end.lua); for a run with a webhook `webhook`: {url, max} (events
               of the user that may wait); for one that waits for its time `delay`: {ms, max} (such runs of the user), and delayed
               (delayed.lua); for one that a cron starts `cron` (cron-due.lua); for a run that continues a thread `resume`, the ids of the
-              interrupts that it answers; texts: metadata, kwargs, metadata of a new thread
+              interrupts that it answers; with strategy `steer` those of steer.lua; texts: metadata, kwargs, metadata of a new thread,
+              those of steer.lua
   Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
           thread is under way, or this one waits for its time}
          {'repeated', run record, kwargs or nil when the record holds them}
+         {'steered', run record, kwargs, bytes of the state that it will find, number of the newest checkpoint event in its log}: the
+          messages wait to join this run, which is in flight
+         {'nothing_runs'}: there is none, and p.join_only; {'other_shape'}: the run in flight does not continue from the checkpoint; {'many_waiting', number}, {'large_waiting', bytes},
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
          {'budget', 'user' or 'key', its cost, its limit, time in ms}, {'large', bytes of the state}, {'stored', bytes}, {'delays'}, {'events'}, {'not_due'}, {'erasing'}: is_being_erased,
          {'nothing_asked'}, {'unknown_interrupt', id}, {'other_checkpoint'}: the interrupts of the head are answered or gone,
@@ -30,6 +34,9 @@
 -- @include ../delayed/delayed.lua
 -- @include clear-thread.lua
 -- @include ../crons/cron-due.lua
+-- @include ../includes/feed.lua
+-- @include ../steering/waiting-list.lua
+-- @include ../steering/steer.lua
 local damage = damaged_thread() or damaged_run(p.run) or (p.delay and damaged_delayed()) or (p.cron and damaged_cron())
 if damage then return { 'damaged', damage } end
 if p.cron and is_cron_stale() then return { 'not_due' } end
@@ -61,6 +68,7 @@ local queued = runs
 
 -- A run that waits for its time takes no part in the queue of the thread until then.
 local delay = p.delay
+local target = not delay and p.strategy == 'steer' and steered_run(current, queued) or nil
 local clears = not delay and (p.strategy == 'interrupt' or p.strategy == 'rollback')
 local busy = #queued > 0 or (current and current.cancel == '')
 if not delay and (p.strategy == 'reject' or p.resume) and busy then return { 'busy' } end
@@ -72,21 +80,21 @@ if p.resume and #p.resume > 0 then
     if not open[id] then return { 'unknown_interrupt', id } end
   end
 end
-if not delay and not clears and #queued >= p.max_queued then return { 'full' } end
+if not target and not delay and not clears and #queued >= p.max_queued then return { 'full' } end
 local others = redis.call('SCARD', in_flight_key) - (clears and #queued or 0)
-if others >= p.max_in_flight then return { 'quota' } end
+if not target and others >= p.max_in_flight then return { 'quota' } end
 if delay and redis.call('ZCARD', p.delayed.user) >= delay.max then return { 'delays' } end
 if p.webhook and redis.call('ZCARD', p.outbox.waiting) >= p.webhook.max then return { 'events' } end
-if p.max_pending > 0 and not delay and redis.call('ZCARD', pending_key) >= p.max_pending
+if not target and not delay and p.max_pending > 0 and redis.call('ZCARD', pending_key) >= p.max_pending
   and not redis.call('ZSCORE', pending_key, pending_member) then return { 'crowded' } end
-if p.budgets then
+if p.budgets and not target then
   local name, cost, limit = spent_budget(p.usage_prefix, p.budgets, p.user, p.api_key)
   if name then return { 'budget', name, text_of(cost), text_of(limit), now_ms } end
 end
 local metadata, kwargs, thread_metadata = take(), take(), take()
 local bytes = #metadata + #kwargs
 local stored = tonumber(redis.call('GET', stored_key) or 0)
-if p.max_stored > 0 and stored + bytes > p.max_stored then return { 'stored', stored } end
+if not target and p.max_stored > 0 and stored + bytes > p.max_stored then return { 'stored', stored } end
 
 if not record and not p.temporary and has_all_threads() then return { 'many' } end
 
@@ -98,7 +106,7 @@ local function bytes_to_come()
   return bytes
 end
 local to_come = record and bytes_to_come() or 0
-if p.max_state_bytes > 0 and to_come > p.max_state_bytes then return { 'large', to_come } end
+if not target and p.max_state_bytes > 0 and to_come > p.max_state_bytes then return { 'large', to_come } end
 
 -- Whether `checkpoint` is `head`, or behind it only by state updates.
 local function is_behind_by_updates(checkpoint, head)
@@ -131,6 +139,14 @@ end
 
 if p.resume and fork ~= '' then return { 'other_checkpoint' } end
 
+if p.strategy == 'steer' and record and fork == '' then
+  local reply = steer(record, target, to_come, stored)
+  if reply then return reply end
+elseif target then
+  return { 'other_shape' }
+end
+local strategy = p.strategy == 'steer' and 'enqueue' or p.strategy
+
 local cancelled, ended = {}, {}
 damage = clears and damaged_outbox(queued)
 if damage then return { 'damaged', damage } end
@@ -146,7 +162,7 @@ else
 end
 -- A field that is absent is read as '' or 0, but scripts of an earlier version need those that are '' here.
 local fields = { 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user, 'assistant_id', p.assistant,
-  'status', 'pending', 'metadata', metadata, 'stored', text_of(bytes), 'multitask_strategy', p.strategy, 'created_at', now_iso,
+  'status', 'pending', 'metadata', metadata, 'stored', text_of(bytes), 'multitask_strategy', strategy, 'created_at', now_iso,
   'updated_at', now_iso, 'fork_checkpoint_id', fork, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
   'admitted_head', record.head, 'seq', '0', 'bytes', '0', 'border', '0', 'border_bytes', '0' }
 if not delay then append_to(fields, 'ordinal', text_of(next_ordinal())) end

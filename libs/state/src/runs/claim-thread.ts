@@ -10,6 +10,7 @@ import { loadScript } from '../redis/scripts.js';
 import { headOf, parseLoadReply } from '../checkpoints/stored-checkpoint.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callThread } from '../redis/thread-call.js';
+import { parseWaiting } from '../steering/waiting-messages.js';
 import { turnParams } from '../turns/turn-params.js';
 
 const script = loadScript('runs/claim');
@@ -36,7 +37,7 @@ export async function claimThread(
   const reply = await callThread(redis, thread, script, { params, beginsTurn: true });
   if (reply[0] === 'busy' || reply[0] === 'capped') return { kind: reply[0] };
   if (reply[0] !== 'run') return { kind: 'idle' };
-  const [, epoch, flat, head, tries, ranMs, kwargs] = reply;
+  const [, epoch, flat, head, tries, ranMs, kwargs, waiting] = reply;
   const runId = hashOf(flat).get('run_id') ?? '';
   const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };
   try {
@@ -48,6 +49,7 @@ export async function claimThread(
       head: headOf(loaded, loaded.checkpoints[0] ?? null),
       exhausted: Number(tries) > settings.maxAttempts,
       ranMs: Number(ranMs),
+      ...parseWaiting(waiting),
     };
   } catch (error) {
     // The lease is taken: a record that cannot be decoded would block every later run of the thread.

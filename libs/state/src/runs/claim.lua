@@ -7,13 +7,14 @@
   Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key};
          {'capped'}: the user has as many running threads as he may have
          {'run', epoch, run record, head as load.lua returns it, attempts since the last commit, ms since the first claim,
-          kwargs or nil when the record holds them} ]]
+          kwargs, false when the record holds them; messages that wait to join the run as waiting-list.lua has them, absent for none} ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
 -- @include ../includes/processes.lua
 -- @include ../includes/load.lua
 -- @include ../includes/feed.lua
 -- @include ../includes/events.lua
+-- @include ../steering/waiting-list.lua
 local turns = p.turns
 -- @include ../turns/turn-queue.lua
 local user = user_of(pending_member)
@@ -53,7 +54,7 @@ end
 
 local function reply(epoch)
   return { 'run', epoch, flat_of(run), load_head(record), run.tries,
-    now_ms - run.started, redis.call('GET', kwargs_key(run.run_id)) }
+    now_ms - run.started, redis.call('GET', kwargs_key(run.run_id)), waiting_texts(record) }
 end
 if is_repeated and run.run_id == record.current then
   redis.call('SET', lease_key, last_owner, 'PX', p.lease_ms)

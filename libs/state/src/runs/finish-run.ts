@@ -105,6 +105,8 @@ export async function finishRun(
     },
     texts: [...last.texts, ...entryTexts(entries)],
   });
+  if (reply[0] === 'steered')
+    return { steered: true, appended: [], stateBytes: 0, logBytes: null, more: false, budget: 'fine' };
   if (reply[0] === 'repeated')
     return { appended: [], stateBytes: 0, logBytes: null, more: reply[1] === 1, budget: 'fine' };
   const [, rolledBack, first, checkpointId, createdAt, more, logBytes, budget] = reply;

@@ -12,11 +12,13 @@
               texts: those of run-commit.lua, then the other entries
   Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run: of the
           thread, or of a user who has a slot again; bytes of the event log, what the ledger says of the budgets}
+         {'steered'}: messages wait to join the run, which therefore continues; nothing is written
          {'repeated', 1 when more is to run}: this owner ended the run before, as each epoch has one owner
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
 -- @include ../includes/interrupts.lua
+-- @include ../steering/waiting-list.lua
 local turns = p.turns
 -- @include ../turns/turn-queue.lua
 local user = user_of(pending_member)
@@ -37,6 +39,11 @@ end
 if p.dead_letters and is_damaged(p.dead_letters.key, 'list') then return { 'damaged', p.dead_letters.key } end
 if p.commit and not rollback and is_stale(record, p.commit) then return { 'fenced', 'another head' } end
 
+-- A run that was stopped, or ends at a breakpoint, leaves them to the next run of the thread.
+if p.status == 'success' and not rollback and not p.has_next and run.cancel == '' and count_waiting(record) > 0 then
+  return { 'steered' }
+end
+
 -- Everything above the base belongs to this run: no other writer exists while it is current.
 local function roll_back()
   local newer = redis.call('ZRANGEBYLEX', order_key, base == '' and '-' or '(' .. base, '+')
@@ -52,6 +59,7 @@ local function roll_back()
   show_values(record, channels)
   record.head = base
   drop_rows(run)
+  forget_waiting(record, run.run_id)
   forget_run(record, run)
 end
 

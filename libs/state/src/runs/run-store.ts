@@ -24,6 +24,7 @@ import { type StoreOptions, storeSettings } from '../redis/store-settings.js';
 import { budgetStateOf } from '../usage/budget-state.js';
 import { isBudgetSpent } from '../usage/is-budget-spent.js';
 import { callOwned } from '../redis/thread-call.js';
+import { parseWaiting } from '../steering/waiting-messages.js';
 import { listOrphans, listUnowned } from './unowned-threads.js';
 
 const scripts = {
@@ -69,6 +70,8 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
       stateBytes: stateBytesOf(call),
       cancel: cancelOf(reply[4]),
       budget: budgetStateOf(reply[5]),
+      ...parseWaiting(reply[6]),
+      ...(reply[7] === '1' ? { pause: true as const } : {}),
     };
   }
 

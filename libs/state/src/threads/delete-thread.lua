@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
---[[ Removes a thread with its log, checkpoints, runs, event logs, sandbox binding, execution journal, upload records and
-  pending memory extractions, and enters it in p.erasing:
+--[[ Removes a thread with its log, checkpoints, runs, event logs, sandbox binding, execution journal, upload records,
+  messages that wait for a run and pending memory extractions, and enters it in p.erasing:
   its files still exist, and no thread of this id is created until they were moved aside.
   KEYS, ARGV  thread.lua; then the prefix of the thread's execution entries; conversions; jobs, due, user's due
               and running (memory-job.lua); feedback;
@@ -11,6 +11,7 @@
 -- @include ../includes/clock.lua
 -- @include ../delayed/delayed.lua
 -- @include ../outbox/announce-end.lua
+-- @include ../steering/waiting-list.lua
 local refusal, record = refused_idle()
 if refusal then return refusal end
 for index, kind in ipairs({ 'hash', 'zset', 'zset', 'zset' }) do
@@ -40,5 +41,5 @@ redis.call('ZREM', pending_key, pending_member)
 redis.call('ZREM', threads_key, thread_id)
 if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
 redis.call('UNLINK', record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, inbox_key, sandbox_key, executions_key,
-  usage_key, feed_key, owner_key, conversions_key, jobs_key, more_key(7))
+  usage_key, feed_key, owner_key, conversions_key, jobs_key, more_key(7), steering_key)
 return { 'ok' }

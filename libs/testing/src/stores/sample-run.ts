@@ -35,6 +35,8 @@ export const sampleRun = (over: Partial<RunRecord> = {}): RunRecord => ({
   fork_checkpoint_id: null,
   input_committed: false,
   cancel: null,
+  pause: false,
+  steered: 0,
   dropped_message_ids: [],
   api_key: null,
   traceparent: null,

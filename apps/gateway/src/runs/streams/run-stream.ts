@@ -30,6 +30,8 @@ export interface RunStreamRequest {
   readonly checkMs: number;
   /** Whether this request has started the run, so that it probably has no events yet. */
   readonly isNew?: boolean;
+  /** The client joined the run after this event: it gets the newest values and then the log from here, instead of all. */
+  readonly joinedAfter?: number;
 }
 
 export interface RunStreamPorts extends FollowPorts {
@@ -116,6 +118,7 @@ class RunStream {
     // The client has an event that was in the log and is beyond its end: the log has lost its newest events.
     if (run.last_seq > 0 && (from.logged ?? from.seq) > run.last_seq)
       return await this.writeGap({ firstKept: 1, lastSeq: run.last_seq });
+    await this.beginWhereJoined();
     for (;;) {
       const item = await this.stream.follower.next();
       switch (item.kind) {
@@ -137,6 +140,11 @@ class RunStream {
           return;
       }
     }
+  }
+
+  private async beginWhereJoined(): Promise<void> {
+    const { joinedAfter = 0 } = this.request;
+    if (joinedAfter > 0) await this.catchUp(joinedAfter + 1);
   }
 
   /** Writes the frames of these events; returns true after the run's `end`, which is sent when the response ends. */

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { RunRecord, RunSummary, StreamMode } from '@caribou/contracts';
+import { omitUndefined, type RunRecord, type RunSummary, type StreamMode } from '@caribou/contracts';
 import type { RunEventLog, ThreadStore } from '@caribou/state';
 import { Dependency, type GatewayBus } from '../../dependency.js';
 import type { GatewaySettings } from '../../settings.js';
-import { parsePosition } from './projections/position.js';
+import { parsePosition, START } from './projections/position.js';
 import { stringifyInSlices } from '../../http/sliced-json.js';
-import { RunsService } from '../runs.service.js';
+import { type AdmittedRun, RunsService } from '../runs.service.js';
 import { type FinalPorts, readFinalValues, runOutcome, type RunOutcome } from './run-outcome.js';
 import { EVENT_STREAM, type LongAnswer, LongAnswers, type StreamClient } from './long-answers.js';
 import { OpenStreams } from './open-streams.js';
@@ -30,7 +30,7 @@ export interface StreamOptions extends WaitOptions {
 
 /** How the response of a run is written. */
 interface Answer extends WaitOptions, Pick<LongAnswer, 'headers' | 'beat' | 'beatMs'> {
-  write(run: RunRecord, writer: SseWriter): Promise<void>;
+  write(run: AdmittedRun, writer: SseWriter): Promise<void>;
 }
 
 /** Writes long responses of runs: event streams, and answers that wait for the end of a run. */
@@ -51,7 +51,7 @@ export class RunStreams {
    *
    * @throws {RateLimitedError} when the user has too many long answers open; no run is started then
    */
-  async stream(client: StreamClient, find: () => Promise<RunRecord>, options: StreamOptions = {}): Promise<void> {
+  async stream(client: StreamClient, find: () => Promise<AdmittedRun>, options: StreamOptions = {}): Promise<void> {
     const { modes = [], lastEventId, isNew = false, ...wait } = options;
     const checkMs = this.settings.heartbeatMs;
     await this.answer(client, find, {
@@ -61,7 +61,12 @@ export class RunStreams {
       write: (run, writer) => {
         const shown = modes.length > 0 ? modes : run.kwargs.stream_mode;
         const from = parsePosition(lastEventId);
-        return streamRun(this.ports, { run, modes: shown, from, checkMs, isNew }, writer);
+        const joinedAfter = from === START ? run.joinedAfter : undefined;
+        return streamRun(
+          this.ports,
+          { run, modes: shown, from, checkMs, isNew, ...omitUndefined({ joinedAfter }) },
+          writer,
+        );
       },
     });
   }
@@ -99,7 +104,7 @@ export class RunStreams {
   }
 
   /** Finds the run and writes the answer; a client that leaves cancels the run where that was requested. */
-  private async answer(client: StreamClient, find: () => Promise<RunRecord>, answer: Answer): Promise<void> {
+  private async answer(client: StreamClient, find: () => Promise<AdmittedRun>, answer: Answer): Promise<void> {
     await this.answers.respond(client, async () => {
       const run = await find();
       return {

@@ -83,19 +83,21 @@ export class RegenerationService {
     if (runId === null) throw createReplayRefusal('it does not belong to a run');
     const run = await this.runOf(thread, runId);
     const base = run.fork_checkpoint_id ?? run.base_checkpoint_id ?? BEFORE_FIRST_CHECKPOINT;
-    const input = run.kwargs_expired
-      ? await this.storedInputOf(thread, run, base)
-      : (run.kwargs.input?.messages ?? []).filter(isNoAnswer);
+    // Messages that joined the run are not in its kwargs.
+    const input =
+      run.kwargs_expired || run.steered > 0
+        ? await this.storedInputOf(thread, run, base)
+        : (run.kwargs.input?.messages ?? []).filter(isNoAnswer);
     if (!input.some(isUserMessage)) throw createReplayRefusal('its run continued an earlier one');
     return { run, input, base };
   }
 
   /** The input of a run whose kwargs have expired: the client's messages that it added to those of its base. */
-  private async storedInputOf(thread: ThreadKey, { run_id }: RunRecord, base: string): Promise<Input> {
+  private async storedInputOf(thread: ThreadKey, { run_id, steered }: RunRecord, base: string): Promise<Input> {
     const [end] = await this.store.history(thread, { limit: 1, metadata: { run_id } });
     if (end === undefined) throw createReplayRefusal('the end of its turn is no longer stored');
     const before = base === BEFORE_FIRST_CHECKPOINT ? [] : (await this.store.checkpoint(thread, base)).state.messages;
-    return findTurnInput(before, end.state.messages);
+    return findTurnInput(before, end.state.messages, { isSteered: steered > 0 });
   }
 
   private async runOf(thread: ThreadKey, runId: string): Promise<RunRecord> {

@@ -19,6 +19,15 @@ describe(findTurnInput, () => {
     expect(findTurnInput(after, after)).toEqual([]);
   });
 
+  test('of a run that messages joined, those too', () => {
+    const [asked, joined] = [human('first', 'h1'), human('and this', 'h2')];
+
+    expect(findTurnInput([], [asked, ai('answer', 'a1'), joined, ai('more', 'a2')], { isSteered: true })).toEqual([
+      asked,
+      joined,
+    ]);
+  });
+
   test('without the block that the server has put in front of the text', () => {
     const said = { ...human('look at this', 'h1'), additional_kwargs: { files: [{ filename: 'a.txt' }] } };
     const marks = { ...said.additional_kwargs, original_user_content: 'look at this' };

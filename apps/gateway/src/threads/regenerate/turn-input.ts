@@ -7,13 +7,17 @@ type InputMessage = HumanMessage | SystemMessage;
 const ORIGINAL = 'original_user_content';
 
 /**
- * Finds the messages that a turn was started with: those of a client that are not in the state before it and come before
- * its first answer, as the client sent them.
+ * Finds the messages of a turn that a client sent, as it sent them: those that are not in the state before it and come before its
+ * first answer, and with `isSteered` also those that joined the run later.
  */
-export function findTurnInput(before: readonly Message[], after: readonly Message[]): InputMessage[] {
+export function findTurnInput(
+  before: readonly Message[],
+  after: readonly Message[],
+  { isSteered = false }: { readonly isSteered?: boolean } = {},
+): InputMessage[] {
   const known = new Set(before.map(({ id }) => id));
   const added = after.filter(({ id }) => !known.has(id));
-  const answer = added.findIndex(({ type }) => type === 'ai');
+  const answer = isSteered ? -1 : added.findIndex(({ type }) => type === 'ai');
   return added.slice(0, answer < 0 ? added.length : answer).flatMap((message): InputMessage[] => {
     if (message.type === 'system') return [message];
     return isFromClient(message) ? [withoutBlock(message)] : [];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CheckpointId, ThreadId } from '../../common/ids.js';
-import { END_NODE, MultitaskStrategy, RunContextValues, StreamMode } from '../../records/runs.js';
+import { END_NODE, RequestedStrategy, RunContextValues, StreamMode } from '../../records/runs.js';
 import { NextNode } from '../../records/thread-state.js';
 import { MaxTokens, Temperature } from '../../settings/call-settings.js';
 import { ClientMetadata, FreeJson, OpenContext, Unsupported } from '../route.js';
@@ -101,7 +101,9 @@ export const RunFields = z.object({
   stream_mode: streamModes.nullish().describe('One mode or a list; default values'),
   stream_subgraphs: z.boolean().nullish(),
   on_disconnect: z.enum(['cancel', 'continue']).nullish(),
-  multitask_strategy: MultitaskStrategy.nullish(),
+  multitask_strategy: RequestedStrategy.nullish().describe(
+    'While a run of the thread is in flight: refuse, stop it, undo it, wait for it, or (steer) add the messages to it',
+  ),
   if_not_exists: z.enum(['create', 'reject']).nullish(),
   on_completion: z
     .enum(['delete', 'keep'])

@@ -159,6 +159,29 @@ const cancelMany = route({
   refusals: [404],
 });
 
+const pause = route({
+  name: 'pauseRun',
+  group: 'Runs',
+  method: 'POST',
+  path: '/threads/:thread_id/runs/:run_id/pause',
+  summary: 'Ask a run to stop at its next step; it ends as interrupted and can be resumed.',
+  params: RunPath,
+  status: 202,
+  reply: RunReply,
+  refusals: [404, 409],
+});
+
+const resume = route({
+  name: 'resumeRun',
+  group: 'Runs',
+  method: 'POST',
+  path: '/threads/:thread_id/runs/:run_id/resume',
+  summary: 'Continue a paused run, as a new run with the same settings.',
+  params: RunPath,
+  reply: RunReply,
+  refusals: [404, 409, 429],
+});
+
 const startedAlone = { ...started, group: 'Stateless runs' } as const;
 
 const createAlone = route({
@@ -210,7 +233,20 @@ const joinStreamAlone = route({
   refusals: [404, 429],
 });
 
-export const runRoutes = { create, stream, wait, list, get, remove, join, joinStream, cancel, cancelMany };
+export const runRoutes = {
+  create,
+  stream,
+  wait,
+  list,
+  get,
+  remove,
+  join,
+  joinStream,
+  cancel,
+  cancelMany,
+  pause,
+  resume,
+};
 export const statelessRoutes = {
   create: createAlone,
   stream: streamAlone,
