@@ -56,6 +56,12 @@ const startShifted = (app: AppName, offsetMs: number): Promise<TestService> =>
     TEST_CLOCK_OFFSET_MS: String(offsetMs),
   });
 
+/** How far the clock of a service is ahead, in whole minutes, by its first log line. */
+function minutesAhead(service: TestService): number {
+  const [, time = ''] = /"time":"([^"]+)"/.exec(service.output()) ?? [];
+  return Math.round((Date.parse(time) - Date.now()) / MINUTE) || 0;
+}
+
 const gateways = () => services.filter(({ app }) => app === 'gateway');
 const client = (): ApiClient => clientOf(nth(gateways(), 0).service);
 
@@ -124,6 +130,7 @@ function assertComplete(due: ReadonlyMap<number, readonly string[]>): void {
 
 test('processes with clocks a minute apart are killed while crons are due and webhooks fail: each due time ran once', async () => {
   await startWith('all', 2 * MINUTE);
+  expect(services.map(({ service }) => minutesAhead(service))).toEqual(FLEET.map(([, ms]) => ms / MINUTE));
   const threadIds = await Promise.all([1, 2].map(() => client().newThread()));
   const onThreads = await Promise.all(threadIds.map((id) => createCron(`/threads/${id}/runs/crons`)));
   const ids = [
