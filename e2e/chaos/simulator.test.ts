@@ -36,7 +36,7 @@ describe('npm run simulate', () => {
   }, 360_000);
 
   test.each([
-    ['journal', 'kill', 40, /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
+    ['journal', 'kill', 80, /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
     ['memory', 'failover', 100, /the effect [0-9a-f-]{36} of a command happened 2 times/],
     ['expiry', 'outage', 40, /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
     ['lease', 'jump', 40, /was started [23] times, and nothing went wrong but the wall clock/],

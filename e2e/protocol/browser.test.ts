@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { waitFor } from '@caribou/testing';
-import { nth, type Stack, startStack } from '../support/stack.js';
+import { ASKING_CONFIG, effectsIn, writeAskingModule } from '../support/asking-tool.js';
+import { nonce, nth, type Stack, startStack } from '../support/stack.js';
 import { newGate } from '../sdk/calls.js';
 import { type Balancer, startBalancer } from './browser/balancer.js';
 import { type PageServer, servePage } from './browser/page-server.js';
@@ -16,7 +17,9 @@ let browser: Browser | undefined;
 let balancer: Balancer;
 
 beforeAll(async () => {
-  stack = await startStack({ gateways: 2, runners: 2 });
+  stack = await startStack({ gateways: 2, runners: 0, config: ASKING_CONFIG });
+  await writeAskingModule(stack.homeDir);
+  stack.runners.push(await stack.start('agent-runner'));
   balancer = await startBalancer(nth(stack.gateways, 0).healthPort);
   // Without Chromium's own sandbox, which does not start as root and in containers: the pages are the test's own.
   if (executablePath !== undefined) browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
@@ -121,6 +124,27 @@ async function send(page: Page, text: string): Promise<void> {
       await send(page, script);
       await shows(page, [script, 'Looking.', 'hi there\n', 'It says hi.']);
       await settles(page);
+      await page.close();
+    });
+
+    test('shows a question, also after a reload, and sends the answer to another gateway', async () => {
+      const page = await open(transport);
+      const what = `paint-${nonce().split(' ').at(-1)}`;
+      const script = `#tool ask_first {"what":"${what}"}\n#say It is done.`;
+      await send(page, script);
+      const question = page.locator('[data-question]');
+      await question.waitFor({ timeout: 30_000 });
+      expect(await question.textContent()).toContain(`May I ${what}?`);
+
+      await page.reload();
+      await question.waitFor({ timeout: 30_000 });
+      await killGateway();
+      await page.getByText('Yes').click();
+      await shows(page, [script, '', `did ${what} as "yes"`, 'It is done.']);
+      await settles(page);
+
+      expect(await question.count()).toBe(0);
+      expect(await effectsIn(stack.homeDir)).toContain(what);
       await page.close();
     });
 

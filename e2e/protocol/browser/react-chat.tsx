@@ -35,6 +35,14 @@ function Chat() {
           </li>
         ))}
       </ul>
+      {stream.interrupts.map(({ id, value }) => (
+        <p key={id} data-question={id}>
+          {JSON.stringify(value)}
+          <button type="button" onClick={() => void stream.respond('yes', { interruptId: id ?? '' })}>
+            Yes
+          </button>
+        </p>
+      ))}
       <p role="status">{stream.isLoading || stream.isThreadLoading ? 'working' : 'ready'}</p>
       {stream.error === undefined ? null : (
         <p role="alert">{stream.error instanceof Error ? stream.error.message : 'failed'}</p>

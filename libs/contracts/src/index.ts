@@ -96,7 +96,6 @@ export {
   END_NODE,
   isTerminal,
   LEAD_AGENT,
-  MultitaskStrategy,
   RequestedStrategy,
   RunCommand,
   RunContextValues,

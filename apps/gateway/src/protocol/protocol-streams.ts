@@ -11,6 +11,7 @@ import type { GatewaySettings } from '../settings.js';
 import { type Filter, isDelivered } from './event-filter.js';
 import { eventParts } from './projected-event.js';
 import { seqOfEventId } from './sequence.js';
+import { currentPosition } from './thread-position.js';
 import { type EventSink, ThreadStream, type ThreadStreamPorts } from './thread-stream.js';
 import { ThreadWatches } from './thread-watches.js';
 
@@ -36,23 +37,30 @@ export class ProtocolStreams {
    * @throws {QuotaError} when the user has too many streams open
    */
   async send(thread: ThreadKey, filter: EventFilter, reply: FastifyReply): Promise<void> {
-    await this.answers.respond({ userId: thread.userId, reply }, () =>
-      Promise.resolve({
+    await this.answers.respond({ userId: thread.userId, reply }, async () => {
+      // Fixed before the client learns that the stream is open: what it starts then is shown.
+      const since = filter.since ?? (await this.currentPosition(thread));
+      return {
         ...EVENT_STREAM,
         beatMs: this.settings.heartbeatMs,
         about: { threadId: thread.threadId },
         write: async (writer) => {
           // Clients wait for the headers, and there may be no event for long.
           writer.begin();
-          await this.follow(thread, [filter.since ?? undefined], sinkOf(writer, filter));
+          await this.follow(thread, [since], sinkOf(writer, filter));
         },
-      }),
-    );
+      };
+    });
   }
 
   /** Gives the events of a thread to a sink until its signal aborts. @throws the signal's reason */
-  follow(thread: ThreadKey, since: readonly (number | undefined)[], sink: EventSink): Promise<never> {
+  follow(thread: ThreadKey, since: readonly number[], sink: EventSink): Promise<never> {
     return new ThreadStream(this.ports, { thread, since, checkMs: this.settings.heartbeatMs }, sink).run();
+  }
+
+  /** The number after which a stream without `since` begins. @throws {UnavailableError} */
+  currentPosition(thread: ThreadKey): Promise<number> {
+    return currentPosition((limit) => this.store.newestRuns(thread, limit));
   }
 
   private get ports(): ThreadStreamPorts {

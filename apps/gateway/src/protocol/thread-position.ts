@@ -46,6 +46,26 @@ const isCut = (runs: readonly OrderedRun[], done: number): boolean =>
 export const nextRun = (runs: readonly OrderedRun[], done: number): OrderedRun | undefined =>
   runs.filter(({ ordinal }) => ordinal > done).at(-1);
 
-/** Whether all positions follow from this run and those after it. Runs in flight are always the newest ones. */
-export const isBefore = ({ ordinal, status }: OrderedRun, since: readonly (number | undefined)[]): boolean =>
-  since.every((seq) => (seq === undefined ? isTerminal(status) : ordinal <= fromSeq(seq).ordinal));
+/** How many runs are read at first: most streams need the last one. */
+const FEW_RUNS = 4;
+
+type ReadRuns = (limit: number) => Promise<readonly OrderedRun[]>;
+
+/** The newest runs: few of them if these go back far enough, else as many as are replayed. */
+export async function runsBackTo(
+  read: ReadRuns,
+  isEnough: (oldest: OrderedRun) => boolean,
+): Promise<readonly OrderedRun[]> {
+  const few = await read(FEW_RUNS);
+  const oldest = few.at(-1);
+  return few.length < FEW_RUNS || oldest === undefined || isEnough(oldest) ? few : await read(MAX_REPLAYED_RUNS);
+}
+
+/**
+ * The number after which a stream without `since` begins. It is read before the client learns that the stream is open, so that it
+ * misses no run that starts from then on.
+ */
+export async function currentPosition(read: ReadRuns): Promise<number> {
+  // Runs in flight are always the newest ones.
+  return startPosition(await runsBackTo(read, ({ status }) => isTerminal(status)), undefined).since;
+}

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { NotFoundError, type NumberedEvent, type RunEvent, type RunRecord } from '@caribou/contracts';
 import { sampleRun, waitFor } from '@caribou/testing';
 import type { SequencedEvent } from './projected-event.js';
-import { fromSeq, toSeq } from './sequence.js';
+import { fromSeq, seqBefore, toSeq } from './sequence.js';
 import { ThreadStream, type ThreadStreamPorts } from './thread-stream.js';
 import { ThreadWatches } from './thread-watches.js';
 
@@ -24,7 +24,7 @@ interface Scene {
 }
 
 /** One run of a thread, whose log the test changes, and a client that reads it. */
-function scene({ run, events }: Scene, since?: number) {
+function scene({ run, events }: Scene, since = seqBefore(1)) {
   const state = { run, events, gaps: 0 };
   const leaving = new AbortController();
   const seen: SequencedEvent[] = [];

@@ -7,7 +7,7 @@ import type { ValuesCache } from '../runs/streams/values-cache.js';
 import type { SequencedEvent } from './projected-event.js';
 import { RunProjection } from './projections/run-projection.js';
 import { fromSeq, isNeeded, LAST_INDEX, toSeq } from './sequence.js';
-import { isBefore, MAX_REPLAYED_RUNS, nextRun, type StartPosition, startPosition } from './thread-position.js';
+import { nextRun, runsBackTo, type StartPosition, startPosition } from './thread-position.js';
 import type { ThreadWatch, ThreadWatches } from './thread-watches.js';
 
 export interface ThreadStreamPorts extends FollowPorts {
@@ -37,16 +37,12 @@ export interface EventSink {
 export interface ThreadStreamRequest {
   readonly thread: ThreadKey;
   /**
-   * The sequence number up to which the client has all events; undefined: from the begin of the current or last run. Where the sink
-   * delivers to several readers, those of all of them.
+   * The sequence number up to which the client has all events. Where the sink delivers to several readers, those of all of them.
    */
-  readonly since: readonly (number | undefined)[];
+  readonly since: readonly number[];
   /** Milliseconds without events after which the store is asked. */
   readonly checkMs: number;
 }
-
-/** How many runs are read at first: most streams need the last one. */
-const FEW_RUNS = 4;
 
 type Trim = Extract<Followed, { readonly kind: 'trimmed' }>;
 /** How many events a runner may show before they are in the log (`MAX_AHEAD` in events.lua). */
@@ -75,7 +71,8 @@ export class ThreadStream {
   async run(): Promise<never> {
     const watch = await this.ports.watches.open(this.request.thread);
     try {
-      const runs = await this.runsBackTo((oldest) => isBefore(oldest, this.request.since));
+      const first = Math.min(...this.request.since.map((since) => fromSeq(since).ordinal));
+      const runs = await this.runsBackTo(({ ordinal }) => ordinal <= first);
       const starts = this.request.since.map((since) => startPosition(runs, since));
       this.sink.begin?.(starts);
       this.since = Math.min(...starts.map(({ since }) => since));
@@ -105,12 +102,9 @@ export class ThreadStream {
     return nextRun(await this.runsBackTo(({ ordinal }) => ordinal <= done + 1), done);
   }
 
-  /** The newest runs: few of them if these go back far enough, else as many as are replayed. */
-  private async runsBackTo(isEnough: (oldest: OrderedRun) => boolean): Promise<readonly OrderedRun[]> {
+  private runsBackTo(isEnough: (oldest: OrderedRun) => boolean): Promise<readonly OrderedRun[]> {
     const read = (limit: number) => this.retry(() => this.ports.store.newestRuns(this.request.thread, limit));
-    const few = await read(FEW_RUNS);
-    const oldest = few.at(-1);
-    return few.length < FEW_RUNS || oldest === undefined || isEnough(oldest) ? few : await read(MAX_REPLAYED_RUNS);
+    return runsBackTo(read, isEnough);
   }
 
   private async streamRun({ runId, ordinal }: OrderedRun, isGap: boolean): Promise<void> {

@@ -53,12 +53,12 @@ describe('run.start', () => {
     expect(numbers).toEqual([2 ** 33 - 1, 2 * 2 ** 33 - 1, 3 * 2 ** 33 - 1]);
   });
 
-  test('while a run is under way says that it takes no message, unless a strategy is named', async () => {
+  test('while a run is under way gives the message to that run, unless a strategy is named', async () => {
     const threadId = randomUUID();
-    await start(threadId);
+    const first = await start(threadId);
     await fixture.claim(threadId);
 
-    expect(await start(threadId)).toMatchObject({ type: 'error', error: 'not_supported' });
+    expect(await start(threadId)).toMatchObject({ type: 'success', result: first.result });
     expect(await start(threadId, { multitask_strategy: 'reject' })).toMatchObject({ error: 'invalid_argument' });
     expect(await start(threadId, { multitaskStrategy: 'enqueue' })).toMatchObject({ type: 'success' });
   });
@@ -79,12 +79,31 @@ describe('run.start', () => {
   });
 });
 
+describe('input.inject', () => {
+  test('gives the message to the run that is under way', async () => {
+    const threadId = randomUUID();
+    await start(threadId);
+    const owner = await fixture.claim(threadId);
+
+    const reply = await send(threadId, 'input.inject', {
+      namespace: [],
+      message: { role: 'user', content: 'and this' },
+    });
+
+    expect(reply).toMatchObject({ type: 'success', result: {} });
+    await owner.finish('error');
+    const next = await start(threadId);
+    expect(next).toMatchObject({ type: 'success' });
+    expect((await fixture.claim(threadId)).waiting.map(({ message }) => message.content)).toEqual(['and this']);
+  });
+});
+
 describe('refusals', () => {
   test.each([
     ['run.start', {}, 'invalid_argument', 'assistant_id: '],
     ['run.start', { assistant_id: 'lead_agent', input: 'hi' }, 'invalid_argument', 'input: '],
     ['run.start', { assistant_id: 'no agent!', input: null }, 'invalid_argument', 'there is no assistant'],
-    ['run.start', { assistant_id: 'lead_agent', webhook: 'http://x' }, 'invalid_argument', 'webhook: is not supported'],
+    ['run.start', { assistant_id: 'lead_agent', feedback_keys: ['x'] }, 'invalid_argument', 'feedback_keys: '],
     [
       'run.start',
       { assistant_id: 'lead_agent', langsmith_tracer: { project_name: 'x' } },
@@ -102,7 +121,9 @@ describe('refusals', () => {
       'invalid_argument',
       'message.role: ',
     ],
-    ['input.inject', { namespace: [], message: { role: 'user', content: 'x' } }, 'not_supported', ''],
+    ['input.inject', { namespace: [], message: { role: 'user', content: 'x' } }, 'no_such_run', 'no run'],
+    ['input.inject', { namespace: [], message: { role: 'system', content: 'x' } }, 'not_supported', 'message.role'],
+    ['input.inject', { namespace: ['tools:x'], message: { role: 'user', content: 'x' } }, 'no_such_namespace', '[]'],
     ['state.get', { namespace: ['tools:x'] }, 'no_such_namespace', 'tools:x'],
     ['state.get', { namespace: 'root' }, 'invalid_argument', 'namespace: '],
     ['state.listCheckpoints', { limit: 101 }, 'invalid_argument', 'limit: '],

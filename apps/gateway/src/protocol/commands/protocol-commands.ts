@@ -107,7 +107,7 @@ export class ProtocolCommands {
       },
       'input.respond': async (params) => started(await runs.respond(thread, params, headers), {}),
       'input.inject': async (params) => {
-        await runs.inject(thread, params);
+        await runs.inject(thread, params, headers);
         return { result: {} };
       },
       'state.get': async (params) => ({ result: await states.get(thread, params) }),

@@ -17,13 +17,16 @@ import { Dependency } from '../../dependency.js';
 import { parse } from '../../http/parse-input.js';
 import { RunsService, type StartHeaders } from '../../runs/runs.service.js';
 import { ProtocolRefusal } from './protocol-refusal.js';
-import { noThreadInput, type ThreadRun } from './thread-input.js';
+
+/** A run and its ordinal in the thread. */
+export interface ThreadRun {
+  readonly run_id: string;
+  readonly ordinal: number;
+}
 
 /** Commands that start or continue runs. */
 @Injectable()
 export class RunCommands {
-  private readonly input = noThreadInput;
-
   constructor(
     @Dependency('threadStore') private readonly store: Pick<ThreadStore, 'getThread'>,
     private readonly runs: RunsService,
@@ -49,7 +52,7 @@ export class RunCommands {
     } catch (error) {
       const isForRunUnderWay = error instanceof ConflictError && (strategy === undefined || strategy === null);
       if (!isForRunUnderWay) throw error;
-      return await this.input.injectInput(thread, body);
+      return await this.admit(thread, { ...body, multitask_strategy: 'steer' }, headers);
     }
   }
 
@@ -78,8 +81,20 @@ export class RunCommands {
     return await this.admit(thread, body, headers);
   }
 
-  inject(thread: ThreadKey, params: CommandParams<'input.inject'>): Promise<void> {
-    return this.input.inject(thread, params);
+  /** Gives a message to the run that is under way. @throws {ProtocolRefusal} `no_such_run` when there is none */
+  async inject(thread: ThreadKey, params: CommandParams<'input.inject'>, headers: StartHeaders): Promise<void> {
+    const { namespace, message } = params;
+    const { role, ...rest } = message;
+    if (namespace.length > 0)
+      throw new ProtocolRefusal('no_such_namespace', 'namespace: messages are given to the agent of the thread, at []');
+    if (role !== 'user') throw new ProtocolRefusal('not_supported', 'message.role: must be user');
+    try {
+      await this.runs.inject(thread, [{ type: 'human', ...rest }], headers);
+    } catch (error) {
+      if (error instanceof ConflictError || error instanceof NotFoundError)
+        throw new ProtocolRefusal('no_such_run', error.message);
+      throw error;
+    }
   }
 
   /** The input as the answer that the thread waits for; undefined when it waits for none. */

@@ -29,6 +29,8 @@ const MAX_MISSED_BEATS = 3;
 export interface ProtocolSocketPorts extends SubscriptionPorts {
   /** The answer to a command; never rejects. */
   execute(command: unknown, subscriptions: SocketCommands): Promise<CommandReply>;
+  /** The number after which a subscription without `since` begins. @throws {UnavailableError} */
+  currentPosition(): Promise<number>;
   /** Takes a token of the sender's rate for a command of this many bytes. */
   takeToken(bytes: number): ExceededRate | undefined;
   /** Namespaces of the agents of a run with their statuses. @throws {ProtocolRefusal} `no_such_run` */
@@ -138,7 +140,7 @@ export class ProtocolSocket {
   }
 
   private readonly handlers: SocketCommands = {
-    'subscription.subscribe': (filter) => ({ subscription_id: this.subscribe(filter) }),
+    'subscription.subscribe': async (filter) => ({ subscription_id: await this.subscribe(filter) }),
     'subscription.unsubscribe': ({ subscription_id: id }) => {
       if (!this.subscriptions.remove(id))
         throw new ProtocolRefusal('no_such_subscription', `there is no subscription ${id.slice(0, 100)}`);
@@ -159,14 +161,14 @@ export class ProtocolSocket {
   }
 
   /** @throws {ProtocolRefusal} above the limit */
-  private subscribe(filter: EventFilter): string {
+  private async subscribe(filter: EventFilter): Promise<string> {
     if (this.subscriptions.size >= MAX_SUBSCRIPTIONS)
       throw new ProtocolRefusal(
         'invalid_argument',
         `subscriptions: the connection has ${MAX_SUBSCRIPTIONS}, which is the limit; unsubscribe from one first`,
       );
     const id = newId();
-    this.subscriptions.add([[id, filter]]);
+    this.subscriptions.add([[id, filter, filter.since ?? (await this.ports.currentPosition())]]);
     return id;
   }
 }

@@ -14,7 +14,7 @@ import { StateCommands } from '../commands/state-commands.js';
 import { ProtocolStreams } from '../protocol-streams.js';
 import { ProtocolSocket, type ProtocolSocketPorts } from './protocol-socket.js';
 import { SocketWriter } from './socket-writer.js';
-import { upgradeOf } from './upgrades.js';
+import { type Upgrade, upgradeOf } from './upgrades.js';
 
 /** Opens the protocol's WebSockets. */
 @Injectable()
@@ -45,20 +45,28 @@ export class ProtocolSockets {
     const release = registry.take(thread.userId);
     try {
       reply.hijack();
-      const socket = await new Promise<WebSocket | null>((resolve) => {
-        // A handshake that is not valid is answered by the library, which closes the connection.
-        upgrade.socket.once('close', () => resolve(null));
-        this.server.handleUpgrade(request.raw, upgrade.socket, upgrade.head, resolve);
-      });
+      const socket = await this.shakeHands(request, upgrade);
       if (socket === null) return;
       const writer = new SocketWriter(socket, { stallMs: STALL_MS, slowReaders });
       registry.add(writer);
-      const ports = this.portsOf(thread, request, reply);
-      await new ProtocolSocket(ports, { thread, socket, writer, beatMs: this.settings.heartbeatMs }).closed();
-      registry.remove(writer);
+      try {
+        const ports = this.portsOf(thread, request, reply);
+        await new ProtocolSocket(ports, { thread, socket, writer, beatMs: this.settings.heartbeatMs }).closed();
+      } finally {
+        registry.remove(writer);
+      }
     } finally {
       release();
     }
+  }
+
+  /** The socket; null when the client has left, or its handshake is not valid, which the library answers. */
+  private shakeHands({ raw }: FastifyRequest, { socket, head }: Upgrade): Promise<WebSocket | null> {
+    return new Promise((resolve) => {
+      if (socket.destroyed) resolve(null);
+      socket.once('close', () => resolve(null));
+      this.server.handleUpgrade(raw, socket, head, resolve);
+    });
   }
 
   private portsOf(thread: ThreadKey, request: FastifyRequest, reply: FastifyReply): ProtocolSocketPorts {
@@ -69,6 +77,7 @@ export class ProtocolSockets {
         const headers = { ...startHeaders(request, reply), idempotencyKey: undefined, rawBody: command };
         return commands.executeOnSocket({ thread, headers }, command, subscriptions);
       },
+      currentPosition: () => streams.currentPosition(thread),
       follow: (since, sink) => streams.follow(thread, since, sink),
       takeToken: (bytes) => takeForCommand(request, bytes),
       agentsOf: async (runId) => await states.listAgents(thread, runId),

@@ -1,6 +1,5 @@
-import type { EventFilter } from '@caribou/contracts';
 import type { Pausable } from '../../runs/streams/sse-writer.js';
-import { isDelivered } from '../event-filter.js';
+import { type Filter, isDelivered } from '../event-filter.js';
 import { eventParts, type SequencedEvent } from '../projected-event.js';
 import { isNeeded } from '../sequence.js';
 import type { StartPosition } from '../thread-position.js';
@@ -8,14 +7,14 @@ import type { EventSink } from '../thread-stream.js';
 import type { SocketWriter } from './socket-writer.js';
 
 interface Subscription {
-  readonly filter: EventFilter;
-  /** Up to which number its events were sent; undefined until its begin is known. */
-  position: number | undefined;
+  readonly filter: Filter;
+  /** Up to which number its events were sent. */
+  position: number;
 }
 
 export interface SubscriptionPorts {
   /** Gives the events after the lowest of these positions to a sink until its signal aborts. @throws the signal's reason */
-  follow(since: readonly (number | undefined)[], sink: EventSink): Promise<never>;
+  follow(since: readonly number[], sink: EventSink): Promise<never>;
   /** Called when the events cannot be read, for a reason that is not the client's. */
   onBreak(error: unknown): void;
 }
@@ -47,9 +46,9 @@ export class SocketSubscriptions {
     return this.subscriptions.has(id);
   }
 
-  /** Adds subscriptions, which begin after `since` of their filters. */
-  add(added: readonly (readonly [id: string, filter: EventFilter])[]): void {
-    for (const [id, filter] of added) this.subscriptions.set(id, { filter, position: filter.since ?? undefined });
+  /** Adds subscriptions, which begin after their positions. */
+  add(added: readonly (readonly [id: string, filter: Filter, position: number])[]): void {
+    for (const [id, filter, position] of added) this.subscriptions.set(id, { filter, position });
     this.readAgain();
   }
 
@@ -58,7 +57,7 @@ export class SocketSubscriptions {
     this.add(
       ids.flatMap((id) => {
         const known = this.subscriptions.get(id);
-        return known === undefined ? [] : [[id, { ...known.filter, since }] as const];
+        return known === undefined ? [] : [[id, known.filter, since] as const];
       }),
     );
   }
@@ -120,17 +119,20 @@ class SubscriptionsSink implements EventSink {
     this.signal = parts.signal;
   }
 
-  get positions(): (number | undefined)[] {
+  get positions(): number[] {
     return this.begun.map(({ position }) => position);
   }
 
   begin(starts: readonly StartPosition[]): void {
-    for (const [index, subscription] of this.begun.entries()) subscription.position = starts[index]?.since;
+    for (const [index, { since }] of starts.entries()) {
+      const subscription = this.begun[index];
+      if (subscription !== undefined) subscription.position = since;
+    }
   }
 
   wants(event: SequencedEvent): boolean {
     for (const { filter, position } of this.current()) {
-      if (position === undefined || !isDelivered(event, filter)) continue;
+      if (!isDelivered(event, filter)) continue;
       if (event.isSnapshot === true || isNeeded(event.seq, position)) return true;
     }
     this.advance(event);
@@ -159,7 +161,6 @@ class SubscriptionsSink implements EventSink {
   /** After a state in place of lost events, later events may have lower numbers than before. */
   private advance({ seq, isSnapshot }: SequencedEvent): void {
     for (const subscription of this.current()) {
-      if (subscription.position === undefined) continue;
       subscription.position = isSnapshot === true ? seq : Math.max(subscription.position, seq);
     }
   }

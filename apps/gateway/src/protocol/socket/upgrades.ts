@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 /** A connection on which a client asked for WebSocket. */
-interface Upgrade {
+export interface Upgrade {
   readonly socket: Duplex;
   readonly head: Buffer;
 }
