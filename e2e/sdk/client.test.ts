@@ -1,7 +1,7 @@
 import { type Stack, startStack } from '../support/stack.js';
 import { describeCrons } from './crons-suite.js';
 import { describeMultitask } from './multitask-suite.js';
-import { describeReconnect } from './reconnect-suite.js';
+import { describeReconnect, describeThreadReconnect } from './reconnect-suite.js';
 import { describeRefusals } from './refusals-suite.js';
 import { describeRuns } from './runs-suite.js';
 import { SDK_LINES } from './sdk-client.js';
@@ -30,3 +30,4 @@ describe.each(SDK_LINES)('@langchain/langgraph-sdk $version', (line) => {
 
 describeReconnect(() => stack);
 describeCrons(() => stack);
+describeThreadReconnect(() => stack);

@@ -1,5 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { type TestService, waitFor } from '@caribou/testing';
+import { Client } from 'langgraph-sdk-1-15';
 import { nth, type Stack } from '../support/stack.js';
 import { ASSISTANT, chunksIn, COMBINED, lastValues, newGate, type Reading, read, say, textsOf } from './calls.js';
 import { SDK_LINES, type SdkClient, type StreamPart } from './sdk-client.js';
@@ -63,6 +64,49 @@ export function describeReconnect(use: () => Stack): void {
       await Promise.all(streams.map(({ end }) => end));
 
       for (const { parts } of streams) expectWhole(parts);
+    } finally {
+      await balancer.close();
+    }
+  });
+}
+
+/** A client of SDK 1.15 that follows a thread loses its gateway in the middle of a run. */
+export function describeThreadReconnect(use: () => Stack): void {
+  test('kill -9 of the gateway in the middle of a stream of a thread: the SDK continues at the other one, over two runs', async () => {
+    const stack = use();
+    const doomed = await stack.start('gateway');
+    const balancer = await startSwitch(doomed);
+    const direct = new Client({ apiUrl: stack.client().base });
+    const gate = newGate();
+    try {
+      const { thread_id: threadId } = await direct.threads.create();
+      const start = (script: string) =>
+        direct.runs.create(threadId, ASSISTANT, { ...say(script), streamMode: ['messages-tuple'] });
+      const first = await start(`#hold ${gate} after 3\n#say One two three four five six.`);
+      const { parts, end } = read(new Client({ apiUrl: balancer.url }).threads.joinStream(threadId));
+      await waitFor(() => chunksIn(parts).length > 0, { what: 'words in the stream' });
+
+      balancer.point(nth(stack.gateways, 0));
+      await doomed.kill9();
+      stack.model.release(gate);
+      const done = () => parts.filter(({ event }) => event === 'run_done');
+      await waitFor(() => done().length === 1, { what: 'the end of the first run', timeoutMs: 30_000 });
+      const second = await start('#say Seven.');
+      await waitFor(() => done().length === 2, { what: 'the end of the second run', timeoutMs: 30_000 });
+      await direct.threads.delete(threadId);
+      await end;
+
+      expect(done().map(({ data }) => data)).toEqual(
+        [first, second].map(({ run_id }) => ({ run_id, thread_id: threadId, status: 'success' })),
+      );
+      expect(
+        chunksIn(parts)
+          .map(({ content }) => content)
+          .join(''),
+      ).toBe('One two three four five six.Seven.');
+      // `end` has no id of its own, so that the decoder shows the one before it.
+      const ids = parts.flatMap(({ id, event }) => (id === undefined || event === 'end' ? [] : [id]));
+      expect(new Set(ids).size).toBe(ids.length);
     } finally {
       await balancer.close();
     }

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ASSISTANT, contentsOf, type Entry, newThread, refused, saying, UNKNOWN_PATH, works } from './entry.js';
 
-const NO_CRONS = 'no crons';
-
 /** The calls of `client.assistants`. */
 const assistantCalls: readonly Entry[] = [
   works(
@@ -112,18 +110,41 @@ const storeCalls: readonly Entry[] = [
   }),
 ];
 
-const cron = { schedule: '* * * * *', ...saying() };
+const cron = { schedule: '0 7 * * *', ...saying() };
 
 /** The calls of `client.crons`. */
 const cronCalls: readonly Entry[] = [
-  refused('crons.create', NO_CRONS, UNKNOWN_PATH, ({ client }) => client.crons.create(ASSISTANT, cron)),
-  refused('crons.createForThread', NO_CRONS, UNKNOWN_PATH, ({ client }) =>
-    client.crons.createForThread(randomUUID(), ASSISTANT, cron),
-  ),
-  refused('crons.update', NO_CRONS, UNKNOWN_PATH, ({ client }) => client.crons.update(randomUUID(), cron)),
-  refused('crons.delete', NO_CRONS, UNKNOWN_PATH, ({ client }) => client.crons.delete(randomUUID())),
-  refused('crons.search', NO_CRONS, UNKNOWN_PATH, ({ client }) => client.crons.search()),
-  refused('crons.count', NO_CRONS, UNKNOWN_PATH, ({ client }) => client.crons.count()),
+  works('crons.create', 'on a thread of its own each time: [crons](crons.md)', async ({ client }) => {
+    const made = await client.crons.create(ASSISTANT, { ...cron, timezone: 'Europe/Berlin' });
+    expect(made).toMatchObject({ schedule: '0 7 * * *', timezone: 'Europe/Berlin', enabled: true });
+  }),
+  works('crons.createForThread', '', async (proof) => {
+    const threadId = await newThread(proof);
+    const made = await proof.client.crons.createForThread(threadId, ASSISTANT, cron);
+    expect(made.thread_id).toBe(threadId);
+  }),
+  works('crons.update', '', async ({ client }) => {
+    const { cron_id: id } = await client.crons.create(ASSISTANT, cron);
+    expect(await client.crons.update(id, { enabled: false })).toMatchObject({ enabled: false, next_run_date: null });
+  }),
+  works('crons.delete', '', async (proof) => {
+    const { client } = proof;
+    const threadId = await newThread(proof);
+    const { cron_id: id } = await client.crons.createForThread(threadId, ASSISTANT, cron);
+    await client.crons.delete(id);
+    expect(await client.crons.search({ threadId })).toEqual([]);
+  }),
+  works('crons.search', 'filters, `select`, sorting, pages', async (proof) => {
+    const { client } = proof;
+    const threadId = await newThread(proof);
+    const { cron_id: id } = await client.crons.createForThread(threadId, ASSISTANT, cron);
+    expect(await client.crons.search({ threadId, select: ['cron_id'] })).toEqual([{ cron_id: id }]);
+  }),
+  works('crons.count', '', async (proof) => {
+    const threadId = await newThread(proof);
+    await proof.client.crons.createForThread(threadId, ASSISTANT, cron);
+    expect(await proof.client.crons.count({ threadId })).toBe(1);
+  }),
 ];
 
 const uiCalls: readonly Entry[] = [

@@ -98,15 +98,19 @@ export const runFields: readonly Entry[] = [
     const options = { ...saying('#tool ls {"path":"/mnt/user-data"}\n#say Done.'), interruptAfter: ['model_request'] };
     expect(await nextAfter(proof, options)).toEqual(['tools']);
   }),
-  works('multitaskStrategy', '`reject`, `interrupt`, `rollback`, `enqueue`', async (proof) => {
-    const { client } = proof;
-    const gate = newGate();
-    const threadId = await newThread(proof);
-    await client.runs.create(threadId, ASSISTANT, saying(`#hold ${gate}\n#say x`));
-    await heldAt(proof, gate);
-    await expect(waitWith(proof, { multitaskStrategy: 'reject' }, threadId)).rejects.toMatchObject({ status: 409 });
-    expect(contentsOf(await waitWith(proof, { multitaskStrategy: 'interrupt' }, threadId))).toContain('Hello.');
-  }),
+  works(
+    'multitaskStrategy',
+    '`reject`, `interrupt`, `rollback`, `enqueue`; `steer` gives messages to the run under way: [steering](steering.md)',
+    async (proof) => {
+      const { client } = proof;
+      const gate = newGate();
+      const threadId = await newThread(proof);
+      await client.runs.create(threadId, ASSISTANT, saying(`#hold ${gate}\n#say x`));
+      await heldAt(proof, gate);
+      await expect(waitWith(proof, { multitaskStrategy: 'reject' }, threadId)).rejects.toMatchObject({ status: 409 });
+      expect(contentsOf(await waitWith(proof, { multitaskStrategy: 'interrupt' }, threadId))).toContain('Hello.');
+    },
+  ),
   taken('signal', 'of the client', { signal: new AbortController().signal }),
   refusedField(
     'onCompletion',
@@ -114,7 +118,15 @@ export const runFields: readonly Entry[] = [
     'on_completion',
     { onCompletion: 'complete' },
   ),
-  refusedField('webhook', 'no callbacks', 'webhook: is not supported', { webhook: 'https://example.org' }),
+  works(
+    'webhook',
+    'signed, and repeated for a day: [webhooks](webhooks.md). A private address is a 422',
+    async (proof) => {
+      const local = { webhook: 'http://127.0.0.1/' };
+      await expect(waitWith(proof, local)).rejects.toMatchObject({ status: 422 });
+      expect(contentsOf(await waitWith(proof, { webhook: 'https://example.org/hook' }))).toContain('Hello.');
+    },
+  ),
   works('onDisconnect', '`cancel` of `stream` and `wait`', async (proof) => {
     const { client } = proof;
     const gate = newGate();
@@ -129,7 +141,14 @@ export const runFields: readonly Entry[] = [
     await client.runs.join(threadId, run?.run_id ?? '');
     expect(await client.runs.get(threadId, run?.run_id ?? '')).toMatchObject({ status: 'interrupted' });
   }),
-  refusedField('afterSeconds', 'runs start at once', 'after_seconds: is not supported', { afterSeconds: 5 }),
+  works('afterSeconds', 'at most 30 days: [crons](crons.md#delayed-runs)', async (proof) => {
+    const { client } = proof;
+    const threadId = await newThread(proof);
+    const run = await client.runs.create(threadId, ASSISTANT, { ...saying(), afterSeconds: 1 });
+    expect(run.status).toBe('pending');
+    await client.runs.join(threadId, run.run_id);
+    expect(await client.runs.get(threadId, run.run_id)).toMatchObject({ status: 'success' });
+  }),
   works('ifNotExists', '', async (proof) => {
     const threadId = randomUUID();
     await expect(waitWith(proof, { ifNotExists: 'reject' }, threadId)).rejects.toMatchObject({ status: 404 });

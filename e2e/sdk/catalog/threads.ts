@@ -131,14 +131,16 @@ export const threadCalls: readonly Entry[] = [
     );
     expect(rest.map(({ event }) => event)).toEqual(['metadata', 'run_done']);
   }),
-  refused(
+  works(
     'threads.stream',
-    'the Agent Streaming Protocol is not spoken; use `runs.stream`',
-    UNKNOWN_PATH,
+    'the [Agent Streaming Protocol](streaming-protocol.md), by server-sent events and WebSocket',
     async (proof) => {
-      const thread = proof.client.threads.stream({ assistantId: ASSISTANT, maxReconnectAttempts: 0 });
+      const thread = proof.client.threads.stream({ assistantId: ASSISTANT });
       try {
-        await thread.run.start(saying());
+        const { run_id: runId } = await thread.run.start(saying());
+        await proof.client.runs.join(thread.threadId, runId ?? '');
+        const { values } = await proof.client.threads.getState<{ messages: { content: string }[] }>(thread.threadId);
+        expect(values.messages.at(-1)?.content).toBe('Hello.');
       } finally {
         await thread.close();
       }

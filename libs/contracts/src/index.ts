@@ -197,8 +197,8 @@ export {
   profileRoutes,
 } from './http/resources/agents.js';
 export type { MessageEdit, StateMessage } from './http/threads/state-messages.js';
-export { type FeedbackReply, feedbackRoutes } from './http/threads/feedback.js';
-export { type CompactReply, compactionRoutes } from './http/threads/compaction.js';
+export { type FeedbackReply, feedbackRoutes } from './http/resources/feedback.js';
+export { type CompactReply, compactionRoutes } from './http/resources/compaction.js';
 export { inputPolishRoutes } from './http/resources/input-polish.js';
 export { type ItemReply, itemRoutes } from './http/resources/items.js';
 export { assistantRoutes } from './http/resources/assistants.js';

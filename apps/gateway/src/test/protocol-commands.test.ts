@@ -94,7 +94,8 @@ describe('input.inject', () => {
     await owner.finish('error');
     const next = await start(threadId);
     expect(next).toMatchObject({ type: 'success' });
-    expect((await fixture.claim(threadId)).waiting.map(({ message }) => message.content)).toEqual(['and this']);
+    const claimed = await fixture.runs.claim({ userId: 'default', threadId }, 'another');
+    expect(claimed).toMatchObject({ kind: 'run', waiting: [{ message: { content: 'and this' } }] });
   });
 });
 

@@ -19,11 +19,14 @@ describe('of the LangGraph API', () => {
     await send('POST', '/threads', { thread_id: 't1' });
   }, 30_000);
 
-  test.each<[string, Method, string]>([])('%s is answered with 404: the path is not known', async (_, method, url) => {
-    const answer = await send(method, url, method === 'GET' || method === 'DELETE' ? undefined : {});
+  test.each<[string, Method, string]>([['ui.getComponent', 'POST', '/ui/lead_agent']])(
+    '%s is answered with 404: the path is not known',
+    async (_, method, url) => {
+      const answer = await send(method, url, method === 'GET' || method === 'DELETE' ? undefined : {});
 
-    expect([answer.statusCode, detailOf(answer)]).toEqual([404, expect.stringContaining('does not know this path')]);
-  });
+      expect([answer.statusCode, detailOf(answer)]).toEqual([404, expect.stringContaining('does not know this path')]);
+    },
+  );
 
   test('getHistory from a checkpoint is a 422 that names the field', async () => {
     const checkpoint = { checkpoint_id: RUN, checkpoint_ns: '' };

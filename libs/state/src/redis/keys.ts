@@ -153,11 +153,13 @@ function accountKeys(prefix: string, userId: string): AccountKeys {
   return { record, sessions: `${record}:sessions` };
 }
 
-/** The keys of what clients of a user store beside runs. */
+/** The keys of what a user and the clients of a user store beside threads and runs. */
 const clientKeys = (
   prefix: string,
   user: (userId: string) => string,
-): Pick<StoreKeys, 'assistants' | 'items' | 'feedback'> => ({
+): Pick<StoreKeys, 'assistants' | 'items' | 'feedback' | 'skills' | 'profile'> => ({
+  skills: (userId) => `${user(userId)}:skills`,
+  profile: (userId) => `${user(userId)}:profile`,
   feedback: ({ userId, threadId }) => `${prefix}thread:${strict(userId)}:${strict(threadId)}:feedback`,
   assistants: (userId) => ({ heads: `${user(userId)}:assistants`, versions: `${user(userId)}:assistant-versions` }),
   items: (userId) => itemKeys(`${user(userId)}:items`),
@@ -269,10 +271,8 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
     steering: ({ userId, threadId }) => `${prefix}thread:${strict(userId)}:${strict(threadId)}:steering`,
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
-    skills: (userId) => `${user(userId)}:skills`,
     agents: (userId) => ({ agents: `${user(userId)}:agents`, souls: `${user(userId)}:souls` }),
     ...clientKeys(prefix, user),
-    profile: (userId) => `${user(userId)}:profile`,
     model: ({ provider, model }) => modelKeys(`${prefix}model:${hashOf(provider, model)}`),
     threads: (userId) => `${user(userId)}:threads`,
     ...timedKeys(prefix),

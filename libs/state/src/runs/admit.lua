@@ -165,7 +165,7 @@ local fields = { 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user, 'as
   'status', 'pending', 'metadata', metadata, 'stored', text_of(bytes), 'multitask_strategy', strategy, 'created_at', now_iso,
   'updated_at', now_iso, 'fork_checkpoint_id', fork, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
   'admitted_head', record.head, 'seq', '0', 'bytes', '0', 'border', '0', 'border_bytes', '0' }
-if not delay then append_to(fields, 'ordinal', text_of(next_ordinal())) end
+append_to(fields, 'ordinal', delay and '0' or text_of(next_ordinal()))
 if p.api_key ~= '' then append_to(fields, 'api_key', p.api_key) end
 if p.agent ~= p.assistant then append_to(fields, 'agent', p.agent) end
 if p.traceparent ~= '' then append_to(fields, 'traceparent', p.traceparent) end

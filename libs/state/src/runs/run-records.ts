@@ -82,8 +82,9 @@ export function runRecords(
     return ids.flatMap((runId, index) => {
       const [status, ordinal] = records[index] ?? [];
       if (status === null || status === undefined) return [];
-      // A delayed run gets its number at its time. Those that an earlier version admitted have none; numbers begin after them.
-      if (ordinal === null && status === 'pending') return [];
+      // A delayed run gets its number at its time.
+      if (ordinal === '0') return [];
+      // Runs that an earlier version admitted have no number; numbers begin after them.
       return [{ runId, ordinal: Number(ordinal ?? count - index), status: RunStatus.parse(status) }];
     });
   }

@@ -63,6 +63,12 @@ export function assertAllowed([outcome]: Reply, threadId: string): void {
   }
 }
 
+async function keepLatest(redis: RedisConnection, thread: ThreadKey): Promise<number> {
+  const reply = await callThread(redis, thread, scripts.keepLatest, { params: {} });
+  assertAllowed(reply, thread.threadId);
+  return Number(reply[1]);
+}
+
 type Records = Pick<
   ThreadStore,
   'createThread' | 'getThread' | 'patchThread' | 'deleteThread' | 'copyThread' | 'keepLatestCheckpoint'
@@ -79,11 +85,7 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
   return {
     getThread,
 
-    keepLatestCheckpoint: async (thread) => {
-      const reply = await callThread(redis, thread, scripts.keepLatest, { params: {} });
-      assertAllowed(reply, thread.threadId);
-      return Number(reply[1]);
-    },
+    keepLatestCheckpoint: (thread) => keepLatest(redis, thread),
 
     createThread: async (thread, metadata) => {
       const reply = await callThread(redis, thread, scripts.create, {

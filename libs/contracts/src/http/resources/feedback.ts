@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RunId } from '../../common/ids.js';
 import { route, Unsupported } from '../route.js';
-import { ThreadPath } from './thread-path.js';
+import { ThreadPath } from '../threads/thread-path.js';
 
 const group = 'Feedback';
 

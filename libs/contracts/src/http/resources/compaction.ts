@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { route, Unsupported } from '../route.js';
-import { ThreadPath } from './thread-path.js';
+import { ThreadPath } from '../threads/thread-path.js';
 
 const MAX_NAME_CHARS = 200;
 

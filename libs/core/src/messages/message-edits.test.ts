@@ -6,7 +6,7 @@ import {
   type StateMessage,
   type ToolMessage,
 } from '@caribou/contracts';
-import { applyUpdate } from './agent-state.js';
+import { applyUpdate } from '../agent/agent-state.js';
 import { resolveEdits } from './message-edits.js';
 
 const EDITOR = { by: 'alice', at: '2026-01-01T00:00:00.000Z' };
