@@ -116,8 +116,32 @@ export {
   ThreadInterrupts,
   toClientInterrupt,
 } from './records/interrupts.js';
+export {
+  ApprovalAnswer,
+  type ApprovalDecision,
+  type ApprovalNote,
+  ApprovalRequest,
+  callHashOf,
+  toApprovalAnswer,
+} from './records/approvals.js';
+export {
+  AgentApprovals,
+  ApprovalRule,
+  ApprovalRules,
+  ApprovalTerms,
+  DecisionType,
+} from './settings/approval-rules.js';
 export { RunRecord, RunSummary, storedFields } from './records/run-record.js';
-export { continuationId, TASK_METADATA, TaskCap, TaskEvent, taskIds, TaskSpec, TaskStatus } from './records/tasks.js';
+export {
+  continuationId,
+  TASK_METADATA,
+  TaskCap,
+  TaskEvent,
+  taskIds,
+  TaskSpec,
+  TaskStatus,
+  uuidOf,
+} from './records/tasks.js';
 export {
   AgentDescription,
   AgentModel,

@@ -1,6 +1,9 @@
-import { omitUndefined } from '@caribou/contracts';
+import { ApprovalTerms, omitUndefined } from '@caribou/contracts';
 import { camelKeys } from '@caribou/config';
-import type { ChainEntry, ChainOptions, ChainPorts } from './chain-types.js';
+import { approval } from '../approvals/approval.js';
+import { approvalRequest } from '../approvals/approval-request.js';
+import { spendingApproval } from '../approvals/spending-approval.js';
+import type { ChainEntry, ChainOptions, ChainPorts, EntryOptions } from './chain-types.js';
 import { clarification } from '../conversation/clarification.js';
 import { danglingToolCall } from '../model-calls/dangling-tool-call.js';
 import { deferredToolFilter } from '../tool-search/deferred-tool-filter.js';
@@ -43,6 +46,11 @@ function findNamedModel({ models }: ChainOptions, name: string | null | undefine
   const model = name === null || name === undefined ? undefined : models?.get(name);
   return omitUndefined({ model });
 }
+
+const NO_SPENDING_LIMITS = { max_tokens: null, max_cost: null };
+
+/** The terms of approvals that no rule says otherwise of. */
+const termsOf = ({ config: { approvals } }: EntryOptions): ApprovalTerms => ApprovalTerms.parse(approvals ?? {});
 
 /** The one order of the chain, outermost first, one line and one reason each. */
 export const CHAIN: readonly ChainEntry[] = [
@@ -102,6 +110,12 @@ export const CHAIN: readonly ChainEntry[] = [
     ],
   },
   {
+    name: 'approval',
+    reason:
+      'outside all that checks calls: one that a person edited is checked like one of the model',
+    create: () => [approval()],
+  },
+  {
     name: 'sandbox-audit',
     reason: 'outside tool-error: a blocked command reaches no tool, and a note is put on an answer',
     create: (ports, options) => [sandboxAudit(ports.sandbox, options.commands)],
@@ -123,6 +137,19 @@ export const CHAIN: readonly ChainEntry[] = [
       'inside the audit, so that a refused call is recorded; outside deferred-tool-filter: tools that a skill forbids are not looked up either',
     leadOnly: true,
     create: () => [skillToolPolicy()],
+  },
+  {
+    name: 'spending-approval',
+    reason: 'before summarization: nothing is spent on a model while a person decides whether to go on',
+    leadOnly: true,
+    disabledReason: ({ config: { approvals } }) =>
+      (approvals?.spending?.max_tokens ?? approvals?.spending?.max_cost ?? null) === null
+        ? 'approvals.spending has no limit'
+        : undefined,
+    create: ({ model }, options) => {
+      const limits = { ...NO_SPENDING_LIMITS, ...options.config.approvals?.spending };
+      return [spendingApproval({ ...limits, terms: termsOf(options) }, model)];
+    },
   },
   {
     name: 'summarization',
@@ -229,6 +256,17 @@ export const CHAIN: readonly ChainEntry[] = [
     disabledReason: ({ config }) =>
       ifOff(config.safety_finish_reason?.enabled, 'safety_finish_reason.enabled is false'),
     create: (_, { config }) => [safetyFinish(config.safety_finish_reason)],
+  },
+  {
+    name: 'approval-request',
+    reason:
+      'inside all that checks, refuses or changes calls: nobody is asked for one that is not made, and what is approved is what is executed',
+    create: (_, options) => [
+      approvalRequest({
+        terms: termsOf(options),
+        rules: [...(options.config.approvals?.rules ?? []), ...(options.approvals ?? [])],
+      }),
+    ],
   },
   {
     name: 'clarification',
