@@ -70,7 +70,7 @@ export async function runAgent(agent: AgentRun): Promise<LoopOutcome> {
     await runAfterFailure(agent, draft, error);
     throw error;
   }
-  draft.setInterrupts(end.asked);
+  draft.setInterrupts(end.asked, { context: agent.run.context, recursion_limit: agent.options.maxTurns });
   await runChain(agent, draft, 'afterAgent');
   const stopReason = end.stopReason ?? draft.stopReason;
   const last = draft.toCommit(end.next);

@@ -113,6 +113,7 @@ export {
   InterruptRecord,
   MAX_INTERRUPT_BYTES,
   MAX_OPEN_INTERRUPTS,
+  type RunTerms,
   ThreadInterrupts,
   toClientInterrupt,
 } from './records/interrupts.js';

@@ -23,7 +23,8 @@ import type { GatewaySettings } from '../settings.js';
 import { idempotencyOf } from './idempotency.js';
 import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
-import { admitRequest, type RunTarget } from './run-request.js';
+import { decisionLine } from './decision-lines.js';
+import { admitRequest, continueWith, type RunTarget } from './run-request.js';
 import { StoreDeadline } from './store-deadline.js';
 
 /**
@@ -40,6 +41,10 @@ export interface StartHeaders {
   readonly apiKey: string | undefined;
   /** Whether the sender may answer what only an administrator may. */
   readonly admin: boolean;
+  /** User id of an administrator who acts on the thread of another user; absent: the owner of the thread. */
+  readonly actingUserId?: string;
+  /** Address of the client, for the audit. */
+  readonly clientAddress?: string;
   /** The body as it was sent, which an idempotency key is bound to. */
   readonly rawBody: unknown;
   /** Called with the size of the state that the run starts from, and with the user's runs. */
@@ -140,11 +145,14 @@ export class RunsService {
 
   /** Checks a request and creates its admission; nothing is stored. */
   private async prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
-    const sender = { userId: target.userId, admin: headers.admin };
+    const sender = { userId: headers.actingUserId ?? target.userId, admin: headers.admin };
     const resolved = await deadline.within(() => this.inputs.resolve(target, body, sender));
-    const request = admitRequest(resolved, target, this.settings);
+    const { continues, decided = [] } = resolved;
+    const continued = continues === undefined ? resolved : continueWith(resolved, continues, this.settings);
+    const request = admitRequest(continued, target, this.settings);
     await deadline.within(() => this.agents.check(body, request));
-    return request;
+    const carried = { thread: target, runId: request.runId, by: sender.userId, from: headers.clientAddress };
+    return { ...request, decisions: decided.map((decision) => decisionLine(decision, carried)) };
   }
 
   /**
@@ -180,7 +188,7 @@ export class RunsService {
 
 interface Preparation {
   readonly target: RunTarget;
-  readonly headers: Pick<StartHeaders, 'admin'>;
+  readonly headers: Pick<StartHeaders, 'admin' | 'actingUserId' | 'clientAddress'>;
   readonly deadline: StoreDeadline;
 }
 

@@ -51,10 +51,16 @@ export const AnsweredInterrupt = InterruptRecord.extend({
 });
 export type AnsweredInterrupt = z.infer<typeof AnsweredInterrupt>;
 
+/** Settings of a run that the run which continues it takes over. */
+export const RunTerms = z.object({ context: z.record(z.string(), z.unknown()), recursion_limit: z.int().min(1) });
+export type RunTerms = z.infer<typeof RunTerms>;
+
 /** The channel `interrupts` of a thread's state, which no client sees as a value. Absent: nothing was asked. */
 export const ThreadInterrupts = z.object({
   open: z.array(InterruptRecord).max(MAX_OPEN_INTERRUPTS),
   answered: z.array(AnsweredInterrupt),
+  /** Settings of the run that asked, for the run that continues. */
+  continues: RunTerms.optional(),
 });
 export type ThreadInterrupts = z.infer<typeof ThreadInterrupts>;
 

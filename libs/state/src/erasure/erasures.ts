@@ -75,7 +75,8 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
       const { agents, souls } = redis.keys.agents(userId);
       const own = [agents, souls, redis.keys.profile(userId), redis.keys.skills(userId), redis.keys.threads(userId)];
       const { waiting, running } = redis.keys.turnsOf(userId);
-      const keys = [accounts, ...accountKeys(userId), ...own, inFlight, stored, waiting, running];
+      const listed = [waiting, running, redis.keys.interrupted(userId)];
+      const keys = [accounts, ...accountKeys(userId), ...own, inFlight, stored, ...listed];
       await redis.run(scripts.finishUser, keys, [userId]);
       await redis.use((client) => client.zrem(redis.keys.turns.ready, userId));
     },

@@ -27,13 +27,35 @@ export interface AuditLine {
   readonly driver?: string;
 }
 
+/** A decision about an interrupt, for the audit stream; the store adds the time as `at`. */
+export interface DecisionLine {
+  readonly id: string;
+  readonly operation: 'approval';
+  /** The owner of the thread, and the run that carries the decision out. */
+  readonly user_id: string;
+  readonly thread_id: string;
+  readonly run_id: string;
+  readonly interrupt_id: string;
+  readonly tool_call_id?: string;
+  readonly call_hash?: string;
+  /** The tool and its arguments, cut; values that look like secrets are left out. */
+  readonly what: string;
+  /** The rules that asked. */
+  readonly rules: readonly string[];
+  readonly verdict: string;
+  /** User id; absent: the deadline decided. */
+  readonly decided_by?: string;
+  /** Address of the client that sent the decision. */
+  readonly decided_from?: string;
+}
+
 export interface AuditLog {
   /** Appends the lines in their order. @throws {UnavailableError} when Redis is away; some may have been written */
   append(lines: readonly AuditLine[]): Promise<void>;
 }
 
 /** The number of lines retained, at most about 300 MB; the oldest are removed first. */
-const MAX_LINES = 100_000;
+export const MAX_AUDIT_LINES = 100_000;
 
 /**
  * The audit stream. It is a Redis stream and not a JetStream one: every execution needs Redis anyway, which holds its
@@ -46,7 +68,7 @@ export function redisAuditLog(redis: RedisConnection): AuditLog {
       await redis.use((client) =>
         Promise.all(
           lines.map((line) =>
-            client.xadd(redis.keys.audit, 'MAXLEN', '~', MAX_LINES, '*', 'line', JSON.stringify(line)),
+            client.xadd(redis.keys.audit, 'MAXLEN', '~', MAX_AUDIT_LINES, '*', 'line', JSON.stringify(line)),
           ),
         ),
       );

@@ -14,8 +14,8 @@ local function asked_after(changed)
   return redis.call('HGET', record_key, 'v:interrupts')
 end
 
--- Lists the thread as one that waits, or not. p.interrupted: {threads, due}, sorted sets of the user's waiting threads by time
--- and of all threads by their first deadline; absent where threads have no owner who could answer.
+-- Lists the thread as one that waits, or not. p.interrupted: {threads, due, waiting}, sorted sets of the user's waiting threads by
+-- time, of all threads by their first deadline, and of all threads by time; absent where threads have no owner who could answer.
 local function list_interrupts(open, member)
   if not p.interrupted then return end
   local first
@@ -25,8 +25,10 @@ local function list_interrupts(open, member)
   local thread = member:match('/(.*)$')
   if #open > 0 then
     redis.call('ZADD', p.interrupted.threads, now_ms, thread)
+    redis.call('ZADD', p.interrupted.waiting, now_ms, member)
   else
     redis.call('ZREM', p.interrupted.threads, thread)
+    redis.call('ZREM', p.interrupted.waiting, member)
   end
   if first then
     redis.call('ZADD', p.interrupted.due, first, member)

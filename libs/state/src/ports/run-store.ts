@@ -1,3 +1,4 @@
+import type { DecisionLine } from '../executions/audit-log.js';
 import type { BudgetState, Payer } from './usage-ledger.js';
 import type {
   CancelAction,
@@ -230,6 +231,8 @@ export interface AdmitRequest extends ThreadKey {
   readonly traceparent?: string;
   /** Id of the API key that pays for the run; absent for other senders. */
   readonly apiKey?: string;
+  /** Decisions that the run carries out, for the audit stream. */
+  readonly decisions?: readonly DecisionLine[];
 }
 
 export interface AdmitResult {

@@ -70,6 +70,8 @@ export interface StoreKeys {
   interrupted(userId: string): string;
   /** Sorted set of all users: threads with an interrupt that has a deadline, by the first one. */
   readonly interruptsDue: string;
+  /** Sorted set of all users: threads that wait for answers, by the time since when. */
+  readonly interruptsWaiting: string;
   /** Sorted set of all users: threads with a slot, by the end of its lease. */
   readonly slots: string;
   /** Hash: thread → token of the holder of its slot. */
@@ -205,6 +207,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
     interrupted: (userId) => `${user(userId)}:interrupted`,
     interruptsDue: `${prefix}interrupts:due`,
+    interruptsWaiting: `${prefix}interrupts:waiting`,
     ...{ slots: `${prefix}slots`, slotTokens: `${prefix}slots:tokens` },
     childThreads: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
     probe: `${prefix}probe`,

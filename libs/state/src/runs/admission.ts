@@ -18,6 +18,7 @@ import type { ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { runOf, summaryOf } from './run-codec.js';
 import { readRun } from './run-records.js';
+import { MAX_AUDIT_LINES } from '../executions/audit-log.js';
 import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { parseStored } from '../redis/stored-json.js';
@@ -137,7 +138,18 @@ function readRegeneratedRunId({ metadata }: AdmitRequest): string {
 
 /** The interrupts that the run answers; none for a run with an input. */
 const resumeParams = ({ kwargs: { command } }: AdmitRequest) =>
-  command === undefined ? {} : { resume: Object.keys(command.answers ?? {}) };
+  command === undefined
+    ? {}
+    : {
+        resume: Object.keys(command.answers ?? {}),
+        ...(command.answered_by === undefined && command.answers !== undefined ? { by_deadline: true } : {}),
+      };
+
+/** What the admission writes into the audit stream: with it, so that no decision takes effect unrecorded. */
+const auditParams = ({ keys }: RedisConnection, { decisions = [] }: AdmitRequest) =>
+  decisions.length === 0
+    ? {}
+    : { audit: { key: keys.audit, lines: decisions.map((line) => JSON.stringify(line)), max: MAX_AUDIT_LINES } };
 
 export function admissions(
   redis: RedisConnection,
@@ -171,6 +183,7 @@ export function admissions(
         traceparent: request.traceparent ?? '',
         body_hash: idempotency?.bodyHash ?? '',
         ...resumeParams(request),
+        ...auditParams(redis, request),
         max_queued: settings.maxQueuedRuns,
         max_in_flight: settings.maxInFlightRuns,
         max_pending: settings.maxPending,

@@ -7,7 +7,8 @@
               whose turn is regenerated, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
               events_ttl_ms, max_log_bytes, kept_checkpoints; for a run that continues a thread `resume`, the ids of the interrupts
-              that it answers; texts: metadata, kwargs, metadata of a new thread
+              that it answers, `by_deadline` (whether their deadlines do), and `audit`, {key, lines, max}: JSON objects to which the time is
+              added; texts: metadata, kwargs, metadata of a new thread
   Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
           thread is under way}
@@ -15,6 +16,7 @@
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
          {'budget', 'user' or 'key', its cost, its limit, time in ms}, {'large', bytes of the state}, {'stored', bytes}, {'erasing'}: is_being_erased,
          {'nothing_asked'}, {'unknown_interrupt', id}, {'other_checkpoint'}: the interrupts of the head are answered or gone,
+         {'expired', id}, {'early', id}: only its deadline, or not yet its deadline, may answer it,
          {'damaged', key}: nothing is written ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
@@ -57,10 +59,13 @@ local busy = #queued > 0 or (current and current.cancel == '')
 if (p.strategy == 'reject' or p.resume) and busy then return { 'busy' } end
 if p.resume and #p.resume > 0 then
   local open = {}
-  for _, asked in ipairs(open_in(record and record['v:interrupts'])) do open[asked.id] = true end
+  for _, asked in ipairs(open_in(record and record['v:interrupts'])) do open[asked.id] = asked end
   if not next(open) then return { 'nothing_asked' } end
   for _, id in ipairs(p.resume) do
     if not open[id] then return { 'unknown_interrupt', id } end
+    local is_due = open[id].expires_ms and now_ms >= open[id].expires_ms
+    if is_due and not p.by_deadline then return { 'expired', id } end
+    if p.by_deadline and not is_due then return { 'early', id } end
   end
 end
 if not clears and #queued >= p.max_queued then return { 'full' } end
@@ -148,5 +153,10 @@ redis.call('RPUSH', inbox_key, p.run)
 redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
+if p.audit then
+  for _, line in ipairs(p.audit.lines) do
+    redis.call('XADD', p.audit.key, 'MAXLEN', '~', p.audit.max, '*', 'line', '{"at":"' .. now_iso .. '",' .. line:sub(2))
+  end
+end
 if idempotency_key then redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run })) end
 return { 'ok', fields, cancelled, ended, to_come, others + 1, current and 1 or 0 }

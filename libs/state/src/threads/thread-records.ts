@@ -107,7 +107,11 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
     deleteThread: async (thread, { ended = false, withIdempotency = false } = {}) => {
       const { jobs, due, userDue, running } = redis.keys.memoryJob(thread);
       const reply = await callThread(redis, thread, scripts.remove, {
-        params: { ended, idempotency: withIdempotency ? redis.keys.idempotency(thread.userId, '') : undefined },
+        params: {
+          ended,
+          idempotency: withIdempotency ? redis.keys.idempotency(thread.userId, '') : undefined,
+          ...interruptedParams(redis, thread),
+        },
         moreKeys: [redis.keys.executionPrefix(thread), redis.keys.conversions(thread), jobs, due, userDue, running],
       });
       assertAllowed(reply, thread.threadId);
