@@ -26,10 +26,11 @@ export async function openGateway(
 ): Promise<OpenGateway> {
   const created = await createDependencies(config, logger);
   const dependencies = { ...created.dependencies, ...replaced };
-  const { accounts, erasures } = dependencies;
+  const { accounts, erasures, interruptDeadlines } = dependencies;
   await created.checkStore();
   const watch = config.auth.enabled ? new SessionWatch(accounts, config.clocks.heartbeatMs, logger) : undefined;
   erasures.start();
+  interruptDeadlines.start();
   const app = await createGatewayApp({
     module: AppModule.withDependencies(dependencies),
     http: config.http,
@@ -42,5 +43,6 @@ export async function openGateway(
   });
   const stopWatch = { name: 'sessions', run: async () => watch?.stop() };
   const stopErasures = { name: 'erasures', run: () => erasures.stop() };
-  return { app, stop: [stopWatch, stopErasures, { name: 'http', run: () => app.close() }, ...created.stop] };
+  const stopDeadlines = { name: 'deadlines', run: () => interruptDeadlines.stop() };
+  return { app, stop: [stopWatch, stopErasures, stopDeadlines, { name: 'http', run: () => app.close() }, ...created.stop] };
 }

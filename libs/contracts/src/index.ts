@@ -285,5 +285,6 @@ export {
   type SubagentStep,
   taskRoutes,
 } from './http/threads/tasks.js';
+export { type ApprovalsReply, approvalRoutes, type WaitingReply } from './http/threads/approvals.js';
 export { threadRoutes } from './http/threads/threads.js';
 export { type ExactLogFields, type LogFields, logFields } from './common/log-fields.js';

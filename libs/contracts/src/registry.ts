@@ -1,3 +1,4 @@
+import { approvalRoutes } from './http/threads/approvals.js';
 import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
 import { branchRoutes } from './http/threads/branches.js';
@@ -27,6 +28,7 @@ export const httpRoutes: readonly RouteContract[] = [
   replayRoutes,
   runRoutes,
   statelessRoutes,
+  approvalRoutes,
   taskRoutes,
   fileRoutes,
   assistantRoutes,

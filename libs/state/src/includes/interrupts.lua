@@ -24,8 +24,8 @@ local function list_interrupts(open, member)
   end
   local thread = member:match('/(.*)$')
   if #open > 0 then
-    redis.call('ZADD', p.interrupted.threads, now_ms, thread)
-    redis.call('ZADD', p.interrupted.waiting, now_ms, member)
+    redis.call('ZADD', p.interrupted.threads, 'NX', now_ms, thread)
+    redis.call('ZADD', p.interrupted.waiting, 'NX', now_ms, member)
   else
     redis.call('ZREM', p.interrupted.threads, thread)
     redis.call('ZREM', p.interrupted.waiting, member)

@@ -10,6 +10,5 @@ local damage = damaged_thread()
 if damage then return { 'damaged', damage } end
 local record = read_thread()
 local open = open_in(record and record['v:interrupts'])
-if #open > 0 and redis.call('ZSCORE', p.interrupted.threads, thread_id) then return { 'ok', #open } end
 list_interrupts(open, pending_member)
 return { 'ok', #open }

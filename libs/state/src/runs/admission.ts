@@ -79,6 +79,12 @@ function refusedCommand([outcome, interrupt]: Reply, details: Details): Error | 
         `command.resume: the thread waits for no answer to interrupt ${String(interrupt)}; it may have been answered already`,
         { details: { ...details, interruptId: interrupt } },
       );
+    case 'expired':
+      return new ConflictError(`the deadline of interrupt ${String(used)} has passed: it can no longer be answered`, {
+        details: { ...details, interruptId: used },
+      });
+    case 'early':
+      return new ConflictError(`the deadline of interrupt ${String(used)} has not passed yet`, { details });
     case 'other_checkpoint':
       return new ConflictError('command: the thread went on since the checkpoint that the request names', { details });
     default:
