@@ -77,6 +77,8 @@ export class RunsService {
     const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
+    const answered = await deadline.within(() => this.findAnswered(key, body, idempotency));
+    if (answered !== null) return answered;
     return this.admit(await this.prepare(body, { target, headers, deadline }), { idempotency, headers, deadline });
   }
 
@@ -110,6 +112,16 @@ export class RunsService {
       throw error;
     }
     return runs;
+  }
+
+  /** The run of a repeated request with a command, whose interrupts are no longer open; null for other requests. */
+  private async findAnswered(
+    { userId }: ThreadKey,
+    { command }: RunCreate,
+    idempotency: AdmitRequest['idempotency'],
+  ): Promise<RunRecord | null> {
+    if (!command || idempotency === undefined) return null;
+    return await this.store.findIdempotent(userId, idempotency.key, idempotency.bodyHash);
   }
 
   get(key: ThreadKey, runId: string): Promise<RunRecord> {
