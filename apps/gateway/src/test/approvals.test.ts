@@ -295,7 +295,7 @@ describe('deadlines', () => {
 
   test('a decision and the deadline at the same moment: one of them wins', async () => {
     for (let round = 0; round < 10; round += 1) {
-      const { threadId, ids } = await waitingThread((id) => [expiring(id, Date.now() + 15)]);
+      const { threadId, ids } = await waitingThread((id) => [expiring(id, Date.now() + 2 * round)]);
       const sweep = async () => {
         const deadlines = second.app.get<{ sweep(): Promise<number> }>('interruptDeadlines');
         while ((await send<readonly RunReply[]>(`/threads/${threadId}/runs`)).body.length < 2) await deadlines.sweep();

@@ -18,13 +18,16 @@ export interface DecidedCall {
   readonly approvedHash: string | undefined;
 }
 
+/** Keys of the interrupts of `approval-request`; a tool's own, such as those of its subagents, are not about its call. */
+const ASKED_HERE = 'approval-request#';
+
 const UNREADABLE: ApprovalDecision = { type: 'reject', message: 'The decision could not be read.' };
 
 /** The decisions about a call, oldest first: an edited call may have been asked for again. */
 export function decisionsAbout({ interrupts }: ThreadState, call: ToolCall, threadId: string): readonly DecidedCall[] {
   const scope = toolScope(call.id);
   const answered = (interrupts?.answered ?? []).filter(
-    (interrupt) => interrupt.scope === scope && interrupt.kind === 'approval',
+    ({ scope: of, key, kind }) => of === scope && kind === 'approval' && key.startsWith(ASKED_HERE),
   );
   return answered.map((interrupt) => {
     const decision = ApprovalAnswer.safeParse(interrupt.answer).data ?? UNREADABLE;

@@ -80,11 +80,11 @@ function refusedCommand([outcome, interrupt]: Reply, details: Details): Error | 
         { details: { ...details, interruptId: interrupt } },
       );
     case 'expired':
-      return new ConflictError(`the deadline of interrupt ${String(used)} has passed: it can no longer be answered`, {
-        details: { ...details, interruptId: used },
+      return new ConflictError(`the deadline of interrupt ${String(interrupt)} has passed: it can no longer be answered`, {
+        details: { ...details, interruptId: interrupt },
       });
     case 'early':
-      return new ConflictError(`the deadline of interrupt ${String(used)} has not passed yet`, { details });
+      return new ConflictError(`the deadline of interrupt ${String(interrupt)} has not passed yet`, { details });
     case 'other_checkpoint':
       return new ConflictError('command: the thread went on since the checkpoint that the request names', { details });
     default:
@@ -143,12 +143,13 @@ function readRegeneratedRunId({ metadata }: AdmitRequest): string {
 }
 
 /** The interrupts that the run answers; none for a run with an input. */
-const resumeParams = ({ kwargs: { command } }: AdmitRequest) =>
+const resumeParams = ({ keys }: RedisConnection, { kwargs: { command } }: AdmitRequest) =>
   command === undefined
     ? {}
     : {
         resume: Object.keys(command.answers ?? {}),
-        ...(command.answered_by === undefined && command.answers !== undefined ? { by_deadline: true } : {}),
+        // The answers to a task are those that its parent got in time.
+        ...(keys.erasing === undefined ? {} : { answered_by: command.answered_by === undefined ? 'deadline' : 'person' }),
       };
 
 /** What the admission writes into the audit stream: with it, so that no decision takes effect unrecorded. */
@@ -188,7 +189,7 @@ export function admissions(
         regenerates: readRegeneratedRunId(request),
         traceparent: request.traceparent ?? '',
         body_hash: idempotency?.bodyHash ?? '',
-        ...resumeParams(request),
+        ...resumeParams(redis, request),
         ...auditParams(redis, request),
         max_queued: settings.maxQueuedRuns,
         max_in_flight: settings.maxInFlightRuns,

@@ -7,7 +7,7 @@
               whose turn is regenerated, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
               events_ttl_ms, max_log_bytes, kept_checkpoints; for a run that continues a thread `resume`, the ids of the interrupts
-              that it answers, `by_deadline` (whether their deadlines do), and `audit`, {key, lines, max}: JSON objects to which the time is
+              that it answers, `answered_by` ('person' or 'deadline'; absent for a task), and `audit`, {key, lines, max}: JSON objects to which the time is
               added; texts: metadata, kwargs, metadata of a new thread
   Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
@@ -64,8 +64,8 @@ if p.resume and #p.resume > 0 then
   for _, id in ipairs(p.resume) do
     if not open[id] then return { 'unknown_interrupt', id } end
     local is_due = open[id].expires_ms and now_ms >= open[id].expires_ms
-    if is_due and not p.by_deadline then return { 'expired', id } end
-    if p.by_deadline and not is_due then return { 'early', id } end
+    if is_due and p.answered_by == 'person' then return { 'expired', id } end
+    if not is_due and p.answered_by == 'deadline' then return { 'early', id } end
   end
 end
 if not clears and #queued >= p.max_queued then return { 'full' } end
