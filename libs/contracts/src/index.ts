@@ -286,5 +286,6 @@ export {
   taskRoutes,
 } from './http/threads/tasks.js';
 export { type ApprovalsReply, approvalRoutes, type WaitingReply } from './http/threads/approvals.js';
+export { type OpenQuestion, openQuestionsIn, toAnswerMessage } from './records/human-input.js';
 export { threadRoutes } from './http/threads/threads.js';
 export { type ExactLogFields, type LogFields, logFields } from './common/log-fields.js';

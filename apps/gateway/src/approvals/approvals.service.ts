@@ -1,11 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import {
   type ApprovalsReply,
+  type CheckpointView,
   type InterruptRecord,
   InvalidRequestError,
   LEAD_AGENT,
   NotFoundError,
   omitUndefined,
+  type OpenQuestion,
+  openQuestionsIn,
   RunCreate,
   type RunRecord,
   type WaitingReply,
@@ -41,7 +44,7 @@ const MAX_PAGE_BYTES = 2 * 1024 * 1024;
 @Injectable()
 export class ApprovalsService {
   constructor(
-    @Dependency('threadStore') private readonly store: Pick<ThreadStore, 'getThread'>,
+    @Dependency('threadStore') private readonly store: Pick<ThreadStore, 'getThread' | 'head'>,
     @Dependency('waitingThreads') private readonly waiting: WaitingThreads,
     private readonly runs: RunsService,
   ) {}
@@ -69,7 +72,7 @@ export class ApprovalsService {
   async listOfThread(caller: Principal, named: NamedThread): Promise<readonly WaitingReply[]> {
     const thread = threadOf(caller, named);
     const { values } = await this.store.getThread(thread);
-    return (values.interrupts?.open ?? []).map((interrupt) => toReply(interrupt, thread, caller));
+    return this.withQuestions(values.interrupts?.open ?? [], thread, caller);
   }
 
   /**
@@ -96,9 +99,30 @@ export class ApprovalsService {
 
   /** What the thread waits for; a listed thread that waits for nothing is removed from the list. */
   private async openIn(thread: ThreadKey, caller: Principal): Promise<readonly WaitingReply[]> {
-    const open = await this.readOpen(thread);
-    if (open.length === 0) await this.waiting.refresh(thread);
-    return open.map((interrupt) => toReply(interrupt, thread, caller));
+    const waiting = await this.withQuestions(await this.readOpen(thread), thread, caller);
+    if (waiting.length === 0) await this.waiting.refresh(thread);
+    return waiting;
+  }
+
+  /** The interrupts, or, where there are none, the questions that the last run ended with. */
+  private async withQuestions(
+    open: readonly InterruptRecord[],
+    thread: ThreadKey,
+    caller: Principal,
+  ): Promise<readonly WaitingReply[]> {
+    if (open.length > 0) return open.map((interrupt) => toReply(interrupt, thread, caller));
+    const head = await this.readHead(thread);
+    if (head === null) return [];
+    return openQuestionsIn(head.state.messages).map((question) => questionReply(question, thread, head.createdAt));
+  }
+
+  private async readHead(thread: ThreadKey): Promise<CheckpointView | null> {
+    try {
+      return await this.store.head(thread);
+    } catch (error) {
+      if (error instanceof NotFoundError) return null;
+      throw error;
+    }
   }
 
   private async readOpen(thread: ThreadKey): Promise<readonly InterruptRecord[]> {
@@ -141,6 +165,16 @@ function toReply(interrupt: InterruptRecord, { userId, threadId }: ThreadKey, { 
     expires_at: expiresMs === undefined ? null : new Date(expiresMs).toISOString(),
   };
 }
+
+const questionReply = ({ id, value }: OpenQuestion, { userId, threadId }: ThreadKey, at: string): WaitingReply => ({
+  interrupt_id: id,
+  thread_id: threadId,
+  user_id: userId,
+  run_id: null,
+  ...{ kind: 'question', value, namespace: [], decider: 'owner', may_decide: true },
+  created_at: at,
+  expires_at: null,
+});
 
 const cursorOf = ({ userId, threadId, sinceMs }: WaitingThread): string => `${sinceMs}/${userId}/${threadId}`;
 

@@ -4,11 +4,15 @@ import {
   type InterruptRecord,
   InvalidRequestError,
   isRecord,
+  newId,
   omitUndefined,
+  openQuestionsIn,
   type RunCommand,
   type RunCreate,
+  type RunKwargs,
   type RunTerms,
   type ThreadInterrupts,
+  toAnswerMessage,
   toApprovalAnswer,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
@@ -26,7 +30,11 @@ type CommandInput = NonNullable<RunCreate['command']>;
 
 /** A command, with what the run that it starts has to know. */
 export interface ResolvedCommand {
-  readonly command: RunCommand;
+  readonly command?: RunCommand;
+  /** The message that answers a question which ended its run; there is no command then. */
+  readonly input?: RunKwargs['input'];
+  /** The checkpoint with that question. */
+  readonly expectedHead?: string;
   /** The decisions among the answers. */
   readonly decided?: readonly DecidedInterrupt[];
   /** Settings of the run that asked. */
@@ -36,7 +44,7 @@ export interface ResolvedCommand {
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
 /** The store as commands need it. */
-export type CommandStore = Pick<ThreadStore, 'getThread'>;
+export type CommandStore = Pick<ThreadStore, 'getThread' | 'head'>;
 
 export interface SentCommand {
   readonly key: ThreadKey;
@@ -59,10 +67,26 @@ export async function resolveCommand(store: CommandStore, { key, command, sender
   if (resume === undefined || resume === null) return { command: rest };
   const { interrupts } = (await store.getThread(key)).values;
   const { open, continues }: Pick<ThreadInterrupts, 'open' | 'continues'> = interrupts ?? { open: [] };
+  const answer = open.length === 0 ? await answerQuestion(store, key, resume) : undefined;
+  if (answer !== undefined) return answer;
   const given = answersOf(resume, open);
   for (const interrupt of open) if (Object.hasOwn(given, interrupt.id)) refuseSender(interrupt, sender);
   const { answers, decided } = readDecisions(given, open);
   return { command: { ...rest, answers, answered_by: sender.userId }, decided, ...omitUndefined({ continues }) };
+}
+
+/**
+ * Answers a question that ended its run, such as `ask_clarification`: it waits for the next message of the user, which the answer
+ * becomes. Undefined when there is no such question.
+ */
+async function answerQuestion(store: CommandStore, key: ThreadKey, resume: unknown): Promise<ResolvedCommand | undefined> {
+  const head = await store.head(key);
+  const questions = openQuestionsIn(head?.state.messages ?? []);
+  const named = isByInterrupt(resume) ? Object.keys(resume) : undefined;
+  const question = named === undefined ? questions[0] : questions.find(({ id }) => named.includes(id));
+  if (head === null || question === undefined) return undefined;
+  const answer = named === undefined ? resume : (resume as Answers)[question.id];
+  return { input: { messages: [toAnswerMessage(question, answer, newId())] }, expectedHead: head.checkpointId };
 }
 
 type Answers = Readonly<Record<string, unknown>>;

@@ -159,12 +159,13 @@ export class RunsService {
   private async prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
     const sender = { userId: headers.actingUserId ?? target.userId, admin: headers.admin };
     const resolved = await deadline.within(() => this.inputs.resolve(target, body, sender));
-    const { continues, decided = [] } = resolved;
+    const { continues, decided = [], expectedHead } = resolved;
     const continued = continues === undefined ? resolved : continueWith(resolved, continues, this.settings);
     const request = admitRequest(continued, target, this.settings);
     await deadline.within(() => this.agents.check(body, request));
     const carried = { thread: target, runId: request.runId, by: sender.userId, from: headers.clientAddress };
-    return { ...request, decisions: decided.map((decision) => decisionLine(decision, carried)) };
+    const decisions = decided.map((decision) => decisionLine(decision, carried));
+    return { ...request, decisions, ...omitUndefined({ expectedHead }) };
   }
 
   /**

@@ -18,13 +18,12 @@ const answer = (input: number, output: number): AiMessage => ({
 
 class Turn {
   state: ThreadState = { messages: [humanMessage('go')] };
-  private step = 0;
 
   constructor(private readonly given: SpendingLimits) {}
 
   async hook(hook: HookName, runId = '11111111-1111-4111-8111-111111111111') {
     const chain = [spendingApproval(this.given, { name: 'm', pricing })];
-    const pass = await runHooks(chain, hook, this.state, fakeRun({ runId }), (this.step += 1));
+    const pass = await runHooks(chain, hook, this.state, fakeRun({ runId }));
     this.state = pass.state;
     return pass;
   }

@@ -231,6 +231,8 @@ export interface AdmitRequest extends ThreadKey {
   readonly traceparent?: string;
   /** Id of the API key that pays for the run; absent for other senders. */
   readonly apiKey?: string;
+  /** The head that the input answers a question of; refused when the thread has another one, or a run in flight. */
+  readonly expectedHead?: string;
   /** Decisions that the run carries out, for the audit stream. */
   readonly decisions?: readonly DecisionLine[];
 }

@@ -190,6 +190,7 @@ export function admissions(
         traceparent: request.traceparent ?? '',
         body_hash: idempotency?.bodyHash ?? '',
         ...resumeParams(redis, request),
+        expected_head: request.expectedHead,
         ...auditParams(redis, request),
         max_queued: settings.maxQueuedRuns,
         max_in_flight: settings.maxInFlightRuns,

@@ -7,7 +7,8 @@
               whose turn is regenerated, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
               events_ttl_ms, max_log_bytes, kept_checkpoints; for a run that continues a thread `resume`, the ids of the interrupts
-              that it answers, `answered_by` ('person' or 'deadline'; absent for a task), and `audit`, {key, lines, max}: JSON objects to which the time is
+              that it answers, `answered_by` ('person' or 'deadline'; absent for a task), `expected_head` (the checkpoint with the question that its
+              input answers), and `audit`, {key, lines, max}: JSON objects to which the time is
               added; texts: metadata, kwargs, metadata of a new thread
   Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
@@ -56,7 +57,8 @@ local queued = runs
 
 local clears = p.strategy == 'interrupt' or p.strategy == 'rollback'
 local busy = #queued > 0 or (current and current.cancel == '')
-if (p.strategy == 'reject' or p.resume) and busy then return { 'busy' } end
+if (p.strategy == 'reject' or p.resume or p.expected_head) and busy then return { 'busy' } end
+if p.expected_head and (not record or record.head ~= p.expected_head) then return { 'nothing_asked' } end
 if p.resume and #p.resume > 0 then
   local open = {}
   for _, asked in ipairs(open_in(record and record['v:interrupts'])) do open[asked.id] = asked end

@@ -13,7 +13,7 @@ const Waiting = z.object({
   interrupt_id: z.string(),
   thread_id: z.string(),
   user_id: z.string().describe('The owner of the thread'),
-  run_id: z.string().describe('The run that asked'),
+  run_id: z.string().nullable().describe('The run that asked; null for a question that ended its run'),
   kind: InterruptKind,
   value: z.unknown().describe('With kind approval as in LangChain: action_requests and review_configs'),
   namespace: z.array(z.string()).describe('The subagent that asks; empty: the agent itself'),
