@@ -6,6 +6,7 @@ import { type ScriptedMcp, startScriptedMcp, textResult, type TestService, waitF
 import { Client } from 'langgraph-sdk-1-15';
 import { type ApiClient, lastValues, type WireMessage } from '../support/client.js';
 import { clientOf, nonce, nth, type Stack, startStack } from '../support/stack.js';
+import { taskLines, WITH_SUBAGENTS } from '../support/task-client.js';
 import { linesOf, openGate } from '../support/threads-on-disk.js';
 
 jest.setTimeout(180_000);
@@ -98,10 +99,13 @@ async function startAll(): Promise<void> {
     stack.start('agent-runner'),
     stack.start('sandbox-manager'),
   ]);
-  await waitFor(async () => (await Promise.all([gateway, runner, manager].map((one) => one.ready()))).every(({ ok }) => ok), {
-    what: 'all services to be ready',
-    timeoutMs: 60_000,
-  });
+  await waitFor(
+    async () => (await Promise.all([gateway, runner, manager].map((one) => one.ready()))).every(({ ok }) => ok),
+    {
+      what: 'all services to be ready',
+      timeoutMs: 60_000,
+    },
+  );
   client = clientOf(gateway);
 }
 
@@ -133,10 +137,13 @@ const decide = (threadId: string, { interrupt_id: id }: Waiting, decision: objec
 
 /** The messages once the thread is idle. */
 async function finished(threadId: string): Promise<readonly WireMessage[]> {
-  await waitFor(async () => (await client.call<{ status: string }>('GET', `/threads/${threadId}`)).body.status === 'idle', {
-    what: `thread ${threadId} to be idle`,
-    timeoutMs: 60_000,
-  });
+  await waitFor(
+    async () => (await client.call<{ status: string }>('GET', `/threads/${threadId}`)).body.status === 'idle',
+    {
+      what: `thread ${threadId} to be idle`,
+      timeoutMs: 60_000,
+    },
+  );
   const { body } = await client.call<{ values: { messages: WireMessage[] } }>('GET', `/threads/${threadId}/state`);
   return body.values.messages;
 }
@@ -147,7 +154,9 @@ describe('approvals over REST', () => {
   test('a tool of an MCP server is called once when approved', async () => {
     const { threadId, waiting } = await ask(PAY);
     expect(waiting).toMatchObject([
-      { value: { action_requests: [{ name: 'bank_pay', args: { to: 'bob', amount: 5 } }], reason: { rules: ['bank'] } } },
+      {
+        value: { action_requests: [{ name: 'bank_pay', args: { to: 'bob', amount: 5 } }], reason: { rules: ['bank'] } },
+      },
     ]);
     expect(paid).toEqual([]);
     expect((await decide(threadId, nth(waiting, 0), { type: 'approve' })).status).toBe(200);
@@ -194,7 +203,10 @@ describe('approvals over REST', () => {
     expect(waiting.map(({ value }) => value.reason.rules)).toEqual([['tees'], ['own'], ['outside']]);
     expect([linesOf(stack, threadId, 'ledger'), linesOf(stack, threadId, 'a'), ownEffects()]).toEqual([[], [], []]);
     const decisions = [{ type: 'approve' }, { type: 'approve' }, { type: 'reject' }];
-    await client.call('POST', `/threads/${threadId}/runs`, { assistant_id: 'lead_agent', command: { resume: { decisions } } });
+    await client.call('POST', `/threads/${threadId}/runs`, {
+      assistant_id: 'lead_agent',
+      command: { resume: { decisions } },
+    });
     await finished(threadId);
     expect([linesOf(stack, threadId, 'ledger'), linesOf(stack, threadId, 'a'), ownEffects()]).toEqual([
       ['one'],
@@ -212,6 +224,48 @@ describe('approvals over REST', () => {
   });
 });
 
+describe('approvals of agents', () => {
+  test('the rules of a custom agent hold for its runs, whoever continues them, and for no others', async () => {
+    await client.call('POST', '/agents', { name: 'careful', approvals: [{ id: 'shell', tools: ['bash'] }] });
+    const echo = callLine('bash', { description: 'a test', command: 'echo from the shell' });
+    expect((await ask(echo)).waiting).toEqual([]);
+    const threadId = await client.newThread();
+    const options = { assistant_id: 'careful' };
+    await (await client.run(threadId, [nonce(), echo, echo, '#say bye'].join('\n'), options)).end();
+    const open = async () => (await client.call<Waiting[]>('GET', `/threads/${threadId}/approvals`)).body;
+    const [first] = await open();
+    expect(first).toMatchObject({ value: { reason: { rules: ['shell'] } } });
+    await client.call('POST', `/threads/${threadId}/runs/wait`, {
+      assistant_id: 'lead_agent',
+      command: { resume: { decisions: [{ type: 'approve' }] } },
+    });
+    const [second] = await open();
+    expect(second?.interrupt_id).not.toBe(first?.interrupt_id);
+    await decide(threadId, nth([second], 0) as Waiting, { type: 'reject' });
+    const results = (await finished(threadId))
+      .filter(({ type }) => type === 'tool')
+      .map(({ content }) => String(content));
+    expect(results).toEqual(['from the shell\n', expect.stringContaining('was not called')]);
+  });
+
+  test('a call of a subagent is asked for in the thread of its agent, and made once, also when the pool is killed', async () => {
+    let pool = await stack.start('subagent-pool');
+    const threadId = await client.newThread();
+    const script = `${nonce()}\n${taskLines(`${nonce()}\n${PAY}\n#say paid it`)}\n#say bye`;
+    await (await client.run(threadId, script, WITH_SUBAGENTS)).end(60_000);
+    const { body } = await client.call<Waiting[]>('GET', `/threads/${threadId}/approvals`);
+    expect(body).toMatchObject([
+      { value: { action_requests: [{ name: 'bank_pay' }] }, namespace: [expect.any(String)] },
+    ]);
+    await pool.kill9();
+    pool = await stack.start('subagent-pool');
+    expect((await decide(threadId, nth(body, 0), { type: 'approve' })).status).toBe(200);
+    expect(String(resultIn(await finished(threadId))?.content)).toContain('paid it');
+    expect(paid).toHaveLength(1);
+    await pool.kill9();
+  });
+});
+
 describe('approvals by the SDK', () => {
   test('a run stops at the call, and client.runs.stream continues it with a decision', async () => {
     const sdk = new Client({ apiUrl: client.base });
@@ -225,7 +279,9 @@ describe('approvals by the SDK', () => {
     const content = `${nonce()}\n${PAY}\n#say bye`;
     const asked = await stream({ input: { messages: [{ type: 'human', content }] } });
     expect(asked.findLast(({ event }) => event === 'values')?.data).toMatchObject({
-      __interrupt__: [{ value: { action_requests: [{ name: 'bank_pay' }], review_configs: [{ action_name: 'bank_pay' }] } }],
+      __interrupt__: [
+        { value: { action_requests: [{ name: 'bank_pay' }], review_configs: [{ action_name: 'bank_pay' }] } },
+      ],
     });
     const editedAction = { name: 'bank_pay', args: { to: 'ann', amount: 2 } };
     const resumed = await stream({ command: { resume: { decisions: [{ type: 'edit', editedAction }] } } });
@@ -252,7 +308,9 @@ describe('while every service is killed', () => {
   test('between decision and effect: it happens once', async () => {
     const { threadId, waiting } = await ask(PAY, `#+${tee('line').slice(1)}`);
     await runner.kill9();
-    const resume = Object.fromEntries(waiting.map(({ interrupt_id: id }) => [id, { decisions: [{ type: 'approve' }] }]));
+    const resume = Object.fromEntries(
+      waiting.map(({ interrupt_id: id }) => [id, { decisions: [{ type: 'approve' }] }]),
+    );
     const command = { assistant_id: 'lead_agent', command: { resume } };
     expect((await client.call('POST', `/threads/${threadId}/runs`, command)).status).toBe(200);
     expect([paid.length, linesOf(stack, threadId, 'ledger').length]).toEqual([0, 0]);
@@ -262,25 +320,28 @@ describe('while every service is killed', () => {
     expect([paid.length, linesOf(stack, threadId, 'ledger')]).toEqual([1, ['line']]);
   });
 
-  test.each(['runner', 'gateway', 'manager'] as const)('after the effect, the %s: it does not happen again', async (name) => {
-    const wait = '; while [ ! -e /mnt/user-data/workspace/gate ]; do sleep 0.1; done';
-    const { threadId, waiting } = await ask(tee('line', wait));
-    await decide(threadId, nth(waiting, 0), { type: 'approve' });
-    await waitFor(() => linesOf(stack, threadId, 'ledger').length === 1, { what: 'the effect', timeoutMs: 30_000 });
-    const victim = { runner, gateway, manager }[name];
-    await victim.kill9();
-    openGate(stack, threadId, 'gate');
-    if (name === 'runner') runner = await stack.start('agent-runner');
-    if (name === 'manager') manager = await stack.start('sandbox-manager');
-    if (name === 'gateway') {
-      gateway = await stack.start('gateway');
-      client = clientOf(gateway);
-    }
-    const messages = await finished(threadId);
-    expect(linesOf(stack, threadId, 'ledger')).toEqual(['line']);
-    expect(messages.at(-1)?.content).toBe('bye');
-    expect(resultIn(messages)).toMatchObject({ additional_kwargs: { approval: { decision: 'approve' } } });
-  });
+  test.each(['runner', 'gateway', 'manager'] as const)(
+    'after the effect, the %s: it does not happen again',
+    async (name) => {
+      const wait = '; while [ ! -e /mnt/user-data/workspace/gate ]; do sleep 0.1; done';
+      const { threadId, waiting } = await ask(tee('line', wait));
+      await decide(threadId, nth(waiting, 0), { type: 'approve' });
+      await waitFor(() => linesOf(stack, threadId, 'ledger').length === 1, { what: 'the effect', timeoutMs: 30_000 });
+      const victim = { runner, gateway, manager }[name];
+      await victim.kill9();
+      openGate(stack, threadId, 'gate');
+      if (name === 'runner') runner = await stack.start('agent-runner');
+      if (name === 'manager') manager = await stack.start('sandbox-manager');
+      if (name === 'gateway') {
+        gateway = await stack.start('gateway');
+        client = clientOf(gateway);
+      }
+      const messages = await finished(threadId);
+      expect(linesOf(stack, threadId, 'ledger')).toEqual(['line']);
+      expect(messages.at(-1)?.content).toBe('bye');
+      expect(resultIn(messages)).toMatchObject({ additional_kwargs: { approval: { decision: 'approve' } } });
+    },
+  );
 
   test('after a call of an MCP server arrived: it is not made again', async () => {
     const { threadId, waiting } = await ask(callLine('bank_pay', { to: 'bob', amount: 5, hold: true }));

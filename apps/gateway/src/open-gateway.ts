@@ -44,5 +44,8 @@ export async function openGateway(
   const stopWatch = { name: 'sessions', run: async () => watch?.stop() };
   const stopErasures = { name: 'erasures', run: () => erasures.stop() };
   const stopDeadlines = { name: 'deadlines', run: () => interruptDeadlines.stop() };
-  return { app, stop: [stopWatch, stopErasures, stopDeadlines, { name: 'http', run: () => app.close() }, ...created.stop] };
+  return {
+    app,
+    stop: [stopWatch, stopErasures, stopDeadlines, { name: 'http', run: () => app.close() }, ...created.stop],
+  };
 }

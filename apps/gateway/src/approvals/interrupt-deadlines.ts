@@ -136,7 +136,10 @@ export class InterruptDeadlines {
       return await work();
     } catch (error) {
       const level = error instanceof UnavailableError ? 'warn' : 'error';
-      this.ports.logger[level]({ event: 'interrupt.expire', outcome: 'error', error }, 'a deadline was not carried out');
+      this.ports.logger[level](
+        { event: 'interrupt.expire', outcome: 'error', error },
+        'a deadline was not carried out',
+      );
       return undefined;
     }
   }

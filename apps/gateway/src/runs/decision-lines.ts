@@ -22,7 +22,10 @@ const MAX_WHAT_CHARS = 2_048;
 const SECRET_KEY = /pass|secret|token|key|auth|credential|cookie/i;
 
 /** The line of the audit stream for a decision. */
-export function decisionLine({ interrupt, decision }: DecidedInterrupt, { thread, runId, by, from }: Carried): DecisionLine {
+export function decisionLine(
+  { interrupt, decision }: DecidedInterrupt,
+  { thread, runId, by, from }: Carried,
+): DecisionLine {
   const asked = ApprovalRequest.safeParse(interrupt.value).data;
   const action = asked?.action_requests[0];
   const args = decision.edited?.args ?? action?.args ?? {};

@@ -61,7 +61,10 @@ export interface SentCommand {
  * @throws {InvalidRequestError} when one value is given for several interrupts, or a decision is not possible
  * @throws {ForbiddenError} when only an administrator may answer
  */
-export async function resolveCommand(store: CommandStore, { key, command, sender }: SentCommand): Promise<ResolvedCommand> {
+export async function resolveCommand(
+  store: CommandStore,
+  { key, command, sender }: SentCommand,
+): Promise<ResolvedCommand> {
   const { resume, goto, update } = command;
   const rest = omitUndefined({ goto: goto ?? undefined, update: update ?? undefined });
   if (resume === undefined || resume === null) return { command: rest };
@@ -79,7 +82,11 @@ export async function resolveCommand(store: CommandStore, { key, command, sender
  * Answers a question that ended its run, such as `ask_clarification`: it waits for the next message of the user, which the answer
  * becomes. Undefined when there is no such question.
  */
-async function answerQuestion(store: CommandStore, key: ThreadKey, resume: unknown): Promise<ResolvedCommand | undefined> {
+async function answerQuestion(
+  store: CommandStore,
+  key: ThreadKey,
+  resume: unknown,
+): Promise<ResolvedCommand | undefined> {
   const head = await store.head(key);
   const questions = openQuestionsIn(head?.state.messages ?? []);
   const named = isByInterrupt(resume) ? Object.keys(resume) : undefined;
@@ -114,9 +121,7 @@ function answersOf(resume: unknown, open: readonly InterruptRecord[]): Answers {
 }
 
 const isByInterrupt = (resume: unknown): resume is Answers =>
-  isRecord(resume) &&
-  Object.keys(resume).length > 0 &&
-  Object.keys(resume).every((key) => INTERRUPT_ID.test(key));
+  isRecord(resume) && Object.keys(resume).length > 0 && Object.keys(resume).every((key) => INTERRUPT_ID.test(key));
 
 /** Distributes the decisions of LangChain's format in the order in which the calls wait. */
 function distribute(decisions: readonly unknown[], approvals: readonly InterruptRecord[]): Answers {

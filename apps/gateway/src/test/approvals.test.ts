@@ -1,4 +1,11 @@
-import { ApprovalRequest, callHashOf, type InterruptRecord, newId, type RunReply, type ThreadInterrupts } from '@caribou/contracts';
+import {
+  ApprovalRequest,
+  callHashOf,
+  type InterruptRecord,
+  newId,
+  type RunReply,
+  type ThreadInterrupts,
+} from '@caribou/contracts';
 import { applyUpdate } from '@caribou/core';
 import { redisRunStore, type RunStore } from '@caribou/state';
 import { ai, humanMessage } from '@caribou/testing';
@@ -12,7 +19,9 @@ const KEYS = [
   { key: 'key-of-bob', user: 'bob', admin: false },
   { key: 'key-of-root', user: 'root', admin: true },
 ];
-const env = { CARIBOU_API_KEYS: KEYS.map(({ key, user, admin }) => `${key}:${user}${admin ? ':admin' : ''}`).join(',') };
+const env = {
+  CARIBOU_API_KEYS: KEYS.map(({ key, user, admin }) => `${key}:${user}${admin ? ':admin' : ''}`).join(','),
+};
 
 const fixture = useGateways();
 let first: OpenGateway;
@@ -55,7 +64,9 @@ const SCHEMA = {
 function waiting(threadId: string, callId: string, over: Partial<InterruptRecord> = {}): InterruptRecord {
   const value: ApprovalRequest = {
     action_requests: [{ name: 'bank_pay', args: call(callId).args, description: 'pay' }],
-    review_configs: [{ action_name: 'bank_pay', allowed_decisions: ['approve', 'edit', 'reject'], args_schema: SCHEMA }],
+    review_configs: [
+      { action_name: 'bank_pay', allowed_decisions: ['approve', 'edit', 'reject'], args_schema: SCHEMA },
+    ],
     call_hash: callHashOf(threadId, call(callId)),
     tool_call_id: callId,
     reason: { rules: ['money'], message: 'moves money' },
@@ -74,12 +85,19 @@ function waiting(threadId: string, callId: string, over: Partial<InterruptRecord
 }
 
 /** Executes the next run of a thread as a runner does, and ends it with these open interrupts. */
-async function runUntil(userId: string, threadId: string, open: readonly InterruptRecord[]): Promise<RunReply['kwargs']> {
+async function runUntil(
+  userId: string,
+  threadId: string,
+  open: readonly InterruptRecord[],
+): Promise<RunReply['kwargs']> {
   const claimed = await runner.claim({ userId, threadId }, newId());
   if (claimed.kind !== 'run') throw new Error(claimed.kind);
   const { lease, run, head } = claimed;
   const { interrupts: _before, ...before } = head.state;
-  const messages = [humanMessage('pay'), { ...ai(''), tool_calls: open.map(({ scope }) => call(scope.slice('tool:'.length))) }];
+  const messages = [
+    humanMessage('pay'),
+    { ...ai(''), tool_calls: open.map(({ scope }) => call(scope.slice('tool:'.length))) },
+  ];
   const interrupts: ThreadInterrupts = {
     open: [...open],
     answered: [],
@@ -99,7 +117,11 @@ async function runUntil(userId: string, threadId: string, open: readonly Interru
 async function waitingThread(make: (threadId: string) => readonly InterruptRecord[], as: 'alice' | 'bob' = 'alice') {
   const { body } = await send<{ thread_id: string }>('/threads', {}, { as });
   const threadId = body.thread_id;
-  await send(`/threads/${threadId}/runs`, { assistant_id: 'lead_agent', input: { messages: [{ type: 'human', content: 'x' }] } }, { as });
+  await send(
+    `/threads/${threadId}/runs`,
+    { assistant_id: 'lead_agent', input: { messages: [{ type: 'human', content: 'x' }] } },
+    { as },
+  );
   const open = make(threadId);
   await runUntil(as, threadId, open);
   return { threadId, open, ids: open.map(({ id }) => id) };
@@ -224,7 +246,10 @@ describe('deciding about a call', () => {
     expect((await resume(threadId, { decisions: [{ type: 'approve' }, { type: 'reject' }] })).status).toBe(200);
     const { command } = await runUntil('alice', threadId, []);
     expect(command).toMatchObject({
-      answers: { [ids[0] ?? '']: { decisions: [{ type: 'approve' }] }, [ids[1] ?? '']: { decisions: [{ type: 'reject' }] } },
+      answers: {
+        [ids[0] ?? '']: { decisions: [{ type: 'approve' }] },
+        [ids[1] ?? '']: { decisions: [{ type: 'reject' }] },
+      },
     });
   });
 
@@ -246,8 +271,13 @@ describe('the list of what waits', () => {
     for (let n = 0; n < 3; n += 1) mine.push(await waitingThread((id) => [waiting(id, 'call_1')], 'bob'));
     const page = await send<Listed>('/approvals?limit=2', undefined, { as: 'bob' });
     expect(page.body.approvals.map(({ interrupt_id: id }) => id)).toEqual(mine.slice(0, 2).flatMap(({ ids }) => ids));
-    const rest = await send<Listed>(`/approvals?limit=2&cursor=${page.body.next_cursor ?? ''}`, undefined, { as: 'bob' });
-    expect(rest.body).toMatchObject({ approvals: [{ interrupt_id: mine[2]?.ids[0], may_decide: true }], next_cursor: null });
+    const rest = await send<Listed>(`/approvals?limit=2&cursor=${page.body.next_cursor ?? ''}`, undefined, {
+      as: 'bob',
+    });
+    expect(rest.body).toMatchObject({
+      approvals: [{ interrupt_id: mine[2]?.ids[0], may_decide: true }],
+      next_cursor: null,
+    });
 
     const all = await send<Listed>('/approvals?limit=100', undefined, { as: 'root' });
     expect(new Set(all.body.approvals.map(({ user_id: user }) => user))).toEqual(new Set(['alice', 'bob']));
@@ -260,7 +290,11 @@ describe('the list of what waits', () => {
   test('drops a thread that was deleted, and one that waits no longer', async () => {
     const gone = await waitingThread((id) => [waiting(id, 'call_1')]);
     const { app } = first;
-    await app.inject({ method: 'DELETE', url: `/api/threads/${gone.threadId}`, headers: { 'x-api-key': 'key-of-alice' } });
+    await app.inject({
+      method: 'DELETE',
+      url: `/api/threads/${gone.threadId}`,
+      headers: { 'x-api-key': 'key-of-alice' },
+    });
     const redis = fixture.connectRedis();
     await redis.use((client) => client.zadd(redis.keys.interrupted('alice'), 1, gone.threadId));
     const { body } = await send<Listed>('/approvals?limit=100');
@@ -324,7 +358,9 @@ describe('a question that ended its run', () => {
     const threadId = await questionedThread();
     const { body } = await send<readonly { interrupt_id: string }[]>(`/threads/${threadId}/approvals`);
     const [path, payload] = requestOf(body[0]?.interrupt_id ?? '');
-    const pressed = await Promise.all([first, second].map((via) => send(`/threads/${threadId}/${path}`, payload, { via })));
+    const pressed = await Promise.all(
+      [first, second].map((via) => send(`/threads/${threadId}/${path}`, payload, { via })),
+    );
     expect(pressed.map(({ status }) => status).sort()).toEqual([200, 409]);
 
     const kwargs = await runUntil('alice', threadId, []);
@@ -352,11 +388,16 @@ describe('a question that ended its run', () => {
 
 describe('deadlines', () => {
   const expiring = (threadId: string, expiresMs: number) =>
-    waiting(threadId, 'call_1', { expires_ms: expiresMs, on_expiry: { decisions: [{ type: 'reject', message: 'late' }] } });
+    waiting(threadId, 'call_1', {
+      expires_ms: expiresMs,
+      on_expiry: { decisions: [{ type: 'reject', message: 'late' }] },
+    });
 
   test('what is due is answered once, although two gateways look at the same time', async () => {
     const { threadId, ids } = await waitingThread((id) => [expiring(id, Date.now() - 1)]);
-    const sweeps = [first, second].map(({ app }) => app.get<{ sweep(): Promise<number> }>('interruptDeadlines').sweep());
+    const sweeps = [first, second].map(({ app }) =>
+      app.get<{ sweep(): Promise<number> }>('interruptDeadlines').sweep(),
+    );
     await Promise.all(sweeps);
     const runs = await send<readonly RunReply[]>(`/threads/${threadId}/runs`);
     expect(runs.body).toHaveLength(2);

@@ -11,7 +11,9 @@ const SpendingFile = z
       .default(null)
       .describe('Cost of a turn at the prices of its model, in their currency; null: no limit'),
   })
-  .describe('A person decides before the next model call of a turn that has used this much, and again after as much more');
+  .describe(
+    'A person decides before the next model call of a turn that has used this much, and again after as much more',
+  );
 
 /** Which calls a person decides before they are executed. */
 export const ApprovalsFile = z

@@ -13,7 +13,9 @@ export const ApprovalRequest = z.object({
   /** One action: each call is an interrupt of its own. */
   action_requests: z.array(z.object({ name: z.string(), args: Json, description: z.string() })).length(1),
   review_configs: z
-    .array(z.object({ action_name: z.string(), allowed_decisions: z.array(DecisionType), args_schema: Json.optional() }))
+    .array(
+      z.object({ action_name: z.string(), allowed_decisions: z.array(DecisionType), args_schema: Json.optional() }),
+    )
     .length(1),
   /** Identifies the exact call; absent when the model's next call is asked for. */
   call_hash: z.string().optional(),
@@ -60,7 +62,11 @@ export const ApprovalAnswer = z
     if (given.type === 'approve') return { type: 'approve', ...callHash };
     if (given.type !== 'edit') {
       const message = given.message ?? '';
-      return { type: given.type === 'answer' ? 'respond' : given.type, ...callHash, ...(message === '' ? {} : { message }) };
+      return {
+        type: given.type === 'answer' ? 'respond' : given.type,
+        ...callHash,
+        ...(message === '' ? {} : { message }),
+      };
     }
     const edited = given.edited_action ?? given.editedAction;
     if (edited !== undefined) return { type: 'edit', ...callHash, edited };

@@ -44,7 +44,10 @@ export function openQuestionsIn(messages: readonly Message[]): readonly OpenQues
     if (message.type !== 'tool' || !isRecord(message.artifact)) return [];
     const value = message.artifact['human_input'];
     if (!isRecord(value) || value['kind'] !== 'human_input_request') return [];
-    const id = createHash('sha256').update(JSON.stringify(['question', message.id])).digest('hex').slice(0, 32);
+    const id = createHash('sha256')
+      .update(JSON.stringify(['question', message.id]))
+      .digest('hex')
+      .slice(0, 32);
     return [{ id, requestId: message.id, value }];
   });
 }
@@ -55,7 +58,13 @@ export function toAnswerMessage({ requestId, value }: OpenQuestion, answer: unkn
   const options: readonly unknown[] = Array.isArray(value['options']) ? value['options'] : [];
   const option = options.find((one) => isRecord(one) && one['value'] === text);
   const chosen = isRecord(option) && typeof option['id'] === 'string' ? option['id'] : undefined;
-  const common = { version: 1, kind: 'human_input_response', source: 'ask_clarification', request_id: requestId, value: text };
+  const common = {
+    version: 1,
+    kind: 'human_input_response',
+    source: 'ask_clarification',
+    request_id: requestId,
+    value: text,
+  };
   const response: HumanInputResponse = HumanInputResponse.parse(
     chosen === undefined
       ? { ...common, response_kind: 'text' }

@@ -20,7 +20,9 @@ const MAX_WAIT_SECONDS = 31_536_000;
 const patterns = z.array(z.string().min(1).max(200)).min(1).max(100);
 
 const conditions = {
-  tools: patterns.optional().describe('Name of the tool as the model calls it; those of MCP servers begin with the server'),
+  tools: patterns
+    .optional()
+    .describe('Name of the tool as the model calls it; those of MCP servers begin with the server'),
   paths: patterns.optional().describe('The call names a file or directory that matches'),
   paths_outside: patterns.optional().describe('The call names a file or directory that none of these matches'),
   hosts: patterns.optional().describe('The call has a URL whose host matches'),
@@ -30,9 +32,16 @@ const conditionNames = Object.keys(conditions);
 
 /** How a question is decided; what a rule leaves out is taken from the section. */
 const terms = {
-  decider: Decider.optional().describe('owner: the owner of the thread or an administrator; admin: administrators only'),
+  decider: Decider.optional().describe(
+    'owner: the owner of the thread or an administrator; admin: administrators only',
+  ),
   allowed_decisions: z.array(DecisionType).min(1).max(4).optional().describe('approve, edit, reject, respond'),
-  expires_after_seconds: z.int().min(1).max(MAX_WAIT_SECONDS).optional().describe('How long it waits; absent: for ever'),
+  expires_after_seconds: z
+    .int()
+    .min(1)
+    .max(MAX_WAIT_SECONDS)
+    .optional()
+    .describe('How long it waits; absent: for ever'),
   on_expiry: z.enum(['reject', 'approve']).optional().describe('The decision after that time'),
 };
 
@@ -57,7 +66,9 @@ export const AgentApprovals = z
 
 /** The terms of a question that no rule says otherwise of. */
 export const ApprovalTerms = z.object({
-  decider: Decider.default('owner').describe('Who decides: owner (the owner of the thread or an administrator) or admin'),
+  decider: Decider.default('owner').describe(
+    'Who decides: owner (the owner of the thread or an administrator) or admin',
+  ),
   allowed_decisions: z
     .array(DecisionType)
     .min(1)

@@ -42,8 +42,7 @@ export function findRequiredApproval(
   if (NEVER_ASKED.has(call.name)) return undefined;
   const matched = rules.filter((rule) => matchesRule(rule, call));
   const asked = matched.map((rule) => ({ ...rule, reason: rule.message ?? `the rule ${rule.id} asks for this` }));
-  if (command !== undefined)
-    asked.push({ id: command.rules.join(', '), reason: `the command: ${command.reason}` });
+  if (command !== undefined) asked.push({ id: command.rules.join(', '), reason: `the command: ${command.reason}` });
   if (asked.length === 0) return undefined;
   const seconds = asked.flatMap((rule) => rule.expires_after_seconds ?? terms.expires_after_seconds ?? []);
   const allowed = asked.map((rule) => rule.allowed_decisions ?? terms.allowed_decisions);

@@ -1,4 +1,10 @@
-import { type ApprovalRequest, callHashOf, type DecisionType, toApprovalAnswer, type ToolCall } from '@caribou/contracts';
+import {
+  type ApprovalRequest,
+  callHashOf,
+  type DecisionType,
+  toApprovalAnswer,
+  type ToolCall,
+} from '@caribou/contracts';
 import type { AgentMiddleware, InterruptRequest, RunContext, ToolCallRequest, ToolOutcome } from '@caribou/core';
 import { type ApprovalPolicy, findRequiredApproval, type RequiredApproval } from './approval-policy.js';
 import { decisionsAbout } from './decided-calls.js';
@@ -102,4 +108,3 @@ const MAX_REASON_CHARS = 2_000;
 
 const describe = (tool: string, message: string): string =>
   `The agent asks to call ${tool}: ${message}`.slice(0, MAX_REASON_CHARS);
-

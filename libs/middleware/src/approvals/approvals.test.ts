@@ -111,8 +111,18 @@ class Thread {
   }
 }
 
-const tool = { name: 'pay', description: '', parameters: { type: 'object' }, invoke: () => Promise.reject() } as AnyTool;
-const callOf = (name: string, args: ToolCall['args'], id = 'call_1'): ToolCall => ({ name, args, id, type: 'tool_call' });
+const tool = {
+  name: 'pay',
+  description: '',
+  parameters: { type: 'object' },
+  invoke: () => Promise.reject(),
+} as AnyTool;
+const callOf = (name: string, args: ToolCall['args'], id = 'call_1'): ToolCall => ({
+  name,
+  args,
+  id,
+  type: 'tool_call',
+});
 const pay = callOf('bank_pay', { amount: 5, to: 'bob' });
 const bankRule = rule({ tools: ['bank_*'], message: 'moves money' });
 
@@ -190,7 +200,9 @@ describe('a call that a rule asks for', () => {
       const thread = new Thread(pay, [bankRule]);
       await thread.ask();
       const { interrupts } = thread.state;
-      const answered = (interrupts?.open ?? []).map((open): AnsweredInterrupt => ({ ...open, answer: given, answered_at: '' }));
+      const answered = (interrupts?.open ?? []).map(
+        (open): AnsweredInterrupt => ({ ...open, answer: given, answered_at: '' }),
+      );
       thread.state = { messages: [], interrupts: { open: [], answered } };
 
       expect(await thread.outcome()).toMatchObject({ isError: true });
@@ -235,10 +247,15 @@ describe('an edited call', () => {
 
   test('passes the rules for commands again', async () => {
     const thread = new Thread(callOf('bash', { command: 'git push' }), []);
-    expect((await thread.ask()).value).toMatchObject({ reason: { rules: ['push'], message: 'the command: publishes work' } });
+    expect((await thread.ask()).value).toMatchObject({
+      reason: { rules: ['push'], message: 'the command: publishes work' },
+    });
     thread.answer({ type: 'edit', edited_action: { name: 'bash', args: { command: 'rm -rf /' } } });
 
-    expect(await thread.outcome()).toMatchObject({ content: expect.stringContaining('Command blocked'), isError: true });
+    expect(await thread.outcome()).toMatchObject({
+      content: expect.stringContaining('Command blocked'),
+      isError: true,
+    });
     expect(thread.called).toEqual([]);
     expect(thread.sandbox.blockedCommands).toEqual([{ command: 'rm -rf /', rules: ['rm-root'] }]);
   });
@@ -307,8 +324,20 @@ test('the deadline and its answer are those of the rule', async () => {
 
 test('several rules together: the strictest of each term', async () => {
   const rules = [
-    rule({ id: 'one', tools: ['bank_*'], expires_after_seconds: 60, on_expiry: 'approve', allowed_decisions: ['approve', 'reject'] }),
-    rule({ id: 'two', tools: ['*pay'], decider: 'admin', expires_after_seconds: 30, allowed_decisions: ['edit', 'reject'] }),
+    rule({
+      id: 'one',
+      tools: ['bank_*'],
+      expires_after_seconds: 60,
+      on_expiry: 'approve',
+      allowed_decisions: ['approve', 'reject'],
+    }),
+    rule({
+      id: 'two',
+      tools: ['*pay'],
+      decider: 'admin',
+      expires_after_seconds: 30,
+      allowed_decisions: ['edit', 'reject'],
+    }),
   ];
   const thread = new Thread(pay, rules);
   const asked = await thread.ask();
@@ -353,7 +382,10 @@ describe('conditions of rules', () => {
     expect(await isAsked(callOf('ls', {}), { tools: ['*'] })).toBe(true);
   });
 
-  test.each([[{}], [{ decider: 'admin' }], [{ tools: [] }], [{ tools: ['a'], more: 1 }]])('a rule must be whole: %j', (given) => {
-    expect(ApprovalRule.safeParse({ id: 'x', ...given }).success).toBe(false);
-  });
+  test.each([[{}], [{ decider: 'admin' }], [{ tools: [] }], [{ tools: ['a'], more: 1 }]])(
+    'a rule must be whole: %j',
+    (given) => {
+      expect(ApprovalRule.safeParse({ id: 'x', ...given }).success).toBe(false);
+    },
+  );
 });

@@ -32,7 +32,10 @@ export const answeredOutcome = ({ call, decided }: Decided): ToolOutcome => ({
 });
 
 /** The result of an executed call, with what the person decided; the model reads with which arguments it was executed. */
-export function executedOutcome(outcome: ToolOutcome, { call, decided, executed }: Decided & { readonly executed: ToolCall }) {
+export function executedOutcome(
+  outcome: ToolOutcome,
+  { call, decided, executed }: Decided & { readonly executed: ToolCall },
+) {
   const isEdited = executed !== call;
   const note = { ...noteOf({ call: executed, decided }), ...(isEdited ? editOf(call, executed) : {}) };
   const args = JSON.stringify(shownArgs(executed.args, MAX_NOTED_BYTES).args);

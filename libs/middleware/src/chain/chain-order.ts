@@ -111,8 +111,7 @@ export const CHAIN: readonly ChainEntry[] = [
   },
   {
     name: 'approval',
-    reason:
-      'outside all that checks calls: one that a person edited is checked like one of the model',
+    reason: 'outside all that checks calls: one that a person edited is checked like one of the model',
     create: () => [approval()],
   },
   {

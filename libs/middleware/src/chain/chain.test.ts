@@ -57,7 +57,11 @@ const RUN_SWITCHES: readonly Switch[] = [
   ['subagents', { subagents: true }, ['subagent-limit']],
   ['tool search', { config: { tool_search: { enabled: true } } }, ['deferred-tool-filter']],
   ['custom middlewares', { custom: [{ name: 'custom' }] }, ['custom']],
-  ['a limit of spending', { config: { approvals: { spending: { max_tokens: 1, max_cost: null } } } }, ['spending-approval']],
+  [
+    'a limit of spending',
+    { config: { approvals: { spending: { max_tokens: 1, max_cost: null } } } },
+    ['spending-approval'],
+  ],
   ['token budget', { config: { token_budget: { enabled: true } } }, ['token-budget']],
 ];
 

@@ -45,7 +45,9 @@ async function rankAfter(
   key: string,
   { after, member }: { readonly after: WaitingThread; readonly member: string },
 ): Promise<number> {
-  const [rank, score] = await redis.use((client) => Promise.all([client.zrank(key, member), client.zscore(key, member)]));
+  const [rank, score] = await redis.use((client) =>
+    Promise.all([client.zrank(key, member), client.zscore(key, member)]),
+  );
   if (rank !== null && Number(score) === after.sinceMs) return rank + 1;
   return redis.use((client) => client.zcount(key, '-inf', after.sinceMs));
 }

@@ -80,9 +80,12 @@ function refusedCommand([outcome, interrupt]: Reply, details: Details): Error | 
         { details: { ...details, interruptId: interrupt } },
       );
     case 'expired':
-      return new ConflictError(`the deadline of interrupt ${String(interrupt)} has passed: it can no longer be answered`, {
-        details: { ...details, interruptId: interrupt },
-      });
+      return new ConflictError(
+        `the deadline of interrupt ${String(interrupt)} has passed: it can no longer be answered`,
+        {
+          details: { ...details, interruptId: interrupt },
+        },
+      );
     case 'early':
       return new ConflictError(`the deadline of interrupt ${String(interrupt)} has not passed yet`, { details });
     case 'other_checkpoint':
@@ -149,7 +152,9 @@ const resumeParams = ({ keys }: RedisConnection, { kwargs: { command } }: AdmitR
     : {
         resume: Object.keys(command.answers ?? {}),
         // The answers to a task are those that its parent got in time.
-        ...(keys.erasing === undefined ? {} : { answered_by: command.answered_by === undefined ? 'deadline' : 'person' }),
+        ...(keys.erasing === undefined
+          ? {}
+          : { answered_by: command.answered_by === undefined ? 'deadline' : 'person' }),
       };
 
 /** What the admission writes into the audit stream: with it, so that no decision takes effect unrecorded. */
