@@ -103,59 +103,18 @@ export {
   RunStatus,
   StreamMode,
 } from './records/runs.js';
-export {
-  type AnsweredInterrupt,
-  type ClientInterrupt,
-  clientInterruptsOf,
-  Decider,
-  InterruptId,
-  InterruptKind,
-  InterruptRecord,
-  MAX_INTERRUPT_BYTES,
-  MAX_OPEN_INTERRUPTS,
-  type RunTerms,
-  ThreadInterrupts,
-  toClientInterrupt,
-} from './records/interrupts.js';
-export {
-  ApprovalAnswer,
-  type ApprovalDecision,
-  type ApprovalNote,
-  ApprovalRequest,
-  callHashOf,
-  toApprovalAnswer,
-} from './records/approvals.js';
-export {
-  AgentApprovals,
-  ApprovalRule,
-  ApprovalRules,
-  ApprovalTerms,
-  DecisionType,
-} from './settings/approval-rules.js';
+export { type AnsweredInterrupt, type ClientInterrupt, clientInterruptsOf, Decider } from './records/interrupts.js';
+export { InterruptKind, InterruptRecord, MAX_INTERRUPT_BYTES, type RunTerms } from './records/interrupts.js';
+export { ThreadInterrupts, toClientInterrupt } from './records/interrupts.js';
+export { ApprovalAnswer, type ApprovalDecision, type ApprovalNote, ApprovalRequest } from './records/approvals.js';
+export { callHashOf, toApprovalAnswer } from './records/approvals.js';
+export { ApprovalRule, ApprovalRules, ApprovalTerms, DecisionType } from './settings/approval-rules.js';
 export { RunRecord, RunSummary, storedFields } from './records/run-record.js';
-export {
-  continuationId,
-  TASK_METADATA,
-  TaskCap,
-  TaskEvent,
-  taskIds,
-  TaskSpec,
-  TaskStatus,
-  uuidOf,
-} from './records/tasks.js';
-export {
-  AgentDescription,
-  AgentModel,
-  agentOfAssistant,
-  AgentSkills,
-  AgentSoul,
-  AgentToolGroups,
-  CustomAgent,
-  isReservedAgent,
-  MAX_AGENTS,
-  NO_MODEL_SETTINGS,
-  MAX_SOUL_CHARS,
-} from './settings/agents.js';
+export { continuationId, TASK_METADATA, TaskCap, TaskEvent, taskIds, TaskSpec, TaskStatus } from './records/tasks.js';
+export { uuidOf } from './records/tasks.js';
+export { AgentDescription, AgentModel, agentOfAssistant, AgentSkills, AgentSoul } from './settings/agents.js';
+export { AgentToolGroups, CustomAgent, isReservedAgent, MAX_AGENTS, NO_MODEL_SETTINGS } from './settings/agents.js';
+export { MAX_SOUL_CHARS } from './settings/agents.js';
 export { AllowedTools, InstalledSkill, SkillCategory, SkillDescription, SkillName } from './settings/skills.js';
 export { EventBatch, type NumberedEvent, RunEvent, type RunEventOf } from './records/events.js';
 export {
@@ -176,14 +135,7 @@ export { type BusAccess, busAccess, MANAGERS_QUEUE, REPLY_WITHIN_MS } from './bu
 export type { NatsLogin, NatsSecurity, RedisSecurity, TlsMaterial } from './bus/server-security.js';
 export { type ServiceName, serviceNames } from './bus/services.js';
 export { OutputPiece } from './bus/command-output.js';
-export {
-  MAX_MCP_SERVERS,
-  MCP_DOCUMENT,
-  McpDocument,
-  McpOAuth,
-  McpServer,
-  McpServerName,
-} from './settings/mcp.js';
+export { MAX_MCP_SERVERS, MCP_DOCUMENT, McpDocument, McpOAuth, McpServer, McpServerName } from './settings/mcp.js';
 export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './settings/command-rules.js';
 export { DEFAULT_COMMAND_RULES } from './settings/default-command-rules.js';
 export { rpc, type RpcContract } from './rpc/contract.js';

@@ -28,7 +28,7 @@ export { redisTaskSlots } from './tasks/task-slots.js';
 export { redisTaskStore, taskPart } from './tasks/task-store.js';
 export { redisThreadStore } from './thread-store.js';
 export { redisWaitingThreads } from './interrupts/waiting-threads.js';
-export type { DueThreads, WaitingThread, WaitingThreads } from './ports/waiting-threads.js';
+export type { WaitingThread, WaitingThreads } from './ports/waiting-threads.js';
 export { redisTurnQueue } from './turns/turn-queue.js';
 export { redisTokenRecords } from './shared/token-records.js';
 export { storeAccess } from './redis/store-access.js';

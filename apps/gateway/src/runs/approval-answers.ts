@@ -20,23 +20,31 @@ const MAX_FAULTS = 5;
  * @throws {ConflictError} when it names another call than the one that waits
  */
 export function readApproval({ id, value }: InterruptRecord, answer: unknown): ApprovalDecision {
-  const { action_requests, review_configs, call_hash: hash } = ApprovalRequest.parse(value);
-  const [action] = action_requests;
-  const [review] = review_configs;
+  const asked = ApprovalRequest.parse(value);
   const parsed = ApprovalAnswer.safeParse(answer);
   if (!parsed.success) throw refusal(id, describeIssue(parsed.error));
-  const { type, callHash, edited } = parsed.data;
-  if (callHash !== undefined && callHash !== hash)
+  const { callHash } = parsed.data;
+  if (callHash !== undefined && callHash !== asked.call_hash)
     throw new ConflictError(`decisions[0].call_hash: interrupt ${id} is about another call`, {
       details: { interruptId: id },
     });
-  if (review?.allowed_decisions.includes(type) !== true)
-    throw refusal(id, `decisions[0].type: must be one of ${review?.allowed_decisions.join(', ') ?? 'none'}`);
-  if (edited !== undefined && edited.name !== action?.name)
-    throw refusal(id, `decisions[0].edited_action.name: must be ${action?.name ?? 'the tool that was asked for'}`);
-  const fault = edited === undefined ? undefined : argumentFault(edited.args, review.args_schema);
-  if (fault !== undefined) throw refusal(id, `decisions[0].edited_action.args${fault}`);
+  const fault = faultOf(parsed.data, asked);
+  if (fault !== undefined) throw refusal(id, `decisions[0].${fault}`);
   return parsed.data;
+}
+
+/** Why a decision is not possible for a call; begins with the field. */
+function faultOf(
+  { type, edited }: ApprovalDecision,
+  { action_requests: [action], review_configs: [review] }: ApprovalRequest,
+): string | undefined {
+  if (action === undefined || review === undefined) return 'type: nothing is asked';
+  const { allowed_decisions: allowed, args_schema: schema } = review;
+  if (!allowed.includes(type)) return `type: must be one of ${allowed.join(', ')}`;
+  if (edited === undefined) return undefined;
+  if (edited.name !== action.name) return `edited_action.name: must be ${action.name}`;
+  const fault = argumentFault(edited.args, schema);
+  return fault === undefined ? undefined : `edited_action.args${fault}`;
 }
 
 const refusal = (id: string, fault: string): InvalidRequestError =>

@@ -27,7 +27,6 @@ import { readBeforeWrite } from '../tool-calls/read-before-write.js';
 import { approval } from './approval.js';
 import { approvalRequest } from './approval-request.js';
 
-const terms = ApprovalTerms.parse({});
 const rule = (given: object): ApprovalRule => ApprovalRule.parse({ id: 'a-rule', ...given });
 
 interface Called {
@@ -115,7 +114,7 @@ const tool = {
   name: 'pay',
   description: '',
   parameters: { type: 'object' },
-  invoke: () => Promise.reject(),
+  invoke: () => Promise.reject(new Error('not called by the test')),
 } as AnyTool;
 const callOf = (name: string, args: ToolCall['args'], id = 'call_1'): ToolCall => ({
   name,
@@ -320,72 +319,4 @@ test('the deadline and its answer are those of the rule', async () => {
   const asked = await thread.ask();
   expect(asked.expires_ms).toBe(thread.run.clock.now() + 60_000);
   expect(asked.on_expiry).toEqual({ decisions: [{ type: 'approve' }] });
-});
-
-test('several rules together: the strictest of each term', async () => {
-  const rules = [
-    rule({
-      id: 'one',
-      tools: ['bank_*'],
-      expires_after_seconds: 60,
-      on_expiry: 'approve',
-      allowed_decisions: ['approve', 'reject'],
-    }),
-    rule({
-      id: 'two',
-      tools: ['*pay'],
-      decider: 'admin',
-      expires_after_seconds: 30,
-      allowed_decisions: ['edit', 'reject'],
-    }),
-  ];
-  const thread = new Thread(pay, rules);
-  const asked = await thread.ask();
-  expect(asked).toMatchObject({
-    decider: 'admin',
-    expires_ms: thread.run.clock.now() + 30_000,
-    on_expiry: { decisions: [{ type: 'reject' }] },
-    value: { review_configs: [{ allowed_decisions: ['reject'] }], reason: { rules: ['one', 'two'] } },
-  });
-});
-
-describe('conditions of rules', () => {
-  const isAsked = async (call: ToolCall, given: object): Promise<boolean> =>
-    Array.isArray(await new Thread(call, [rule(given)], { terms }).execute());
-
-  test.each([
-    ['write_file', { path: '/mnt/user-data/outputs/a' }, false],
-    ['write_file', { path: '/mnt/user-data/outputs/../workspace/a' }, true],
-    ['write_file', { path: '/mnt/user-data/workspace/a' }, true],
-    ['files_move', { source: '/mnt/user-data/outputs/a', destination: '/etc/a' }, true],
-    ['write_file', { content: '/etc' }, false],
-    ['ls', { path: '/etc' }, false],
-  ])('%s %j, outside of the outputs: %s', async (name, args, expected) => {
-    const given = { tools: ['write_file', 'files_*'], paths_outside: ['/mnt/user-data/outputs/*'] };
-    expect(await isAsked(callOf(name, args), given)).toBe(expected);
-  });
-
-  test.each([
-    ['web_fetch', { url: 'https://docs.example.com/a' }, false],
-    ['web_fetch', { url: 'https://EVIL.com./a' }, true],
-    ['web_fetch', { url: 'evil.com/a' }, true],
-    ['web_fetch', { url: 'https://docs.example.com@evil.com/' }, true],
-    ['http_get', { request: { urls: ['https://a.example.com', 'http://evil.com:8080'] } }, true],
-    ['web_search', { query: 'evil.com' }, false],
-  ])('%s %j, outside of the known hosts: %s', async (name, args, expected) => {
-    expect(await isAsked(callOf(name, args), { hosts_outside: ['*.example.com'] })).toBe(expected);
-  });
-
-  test('all conditions of a rule must hold; a question of the agent is never asked for', async () => {
-    expect(await isAsked(callOf('web_fetch', { url: 'https://a.b' }), { tools: ['x'], hosts: ['a.b'] })).toBe(false);
-    expect(await isAsked(callOf('ask_clarification', {}), { tools: ['*'] })).toBe(false);
-    expect(await isAsked(callOf('ls', {}), { tools: ['*'] })).toBe(true);
-  });
-
-  test.each([[{}], [{ decider: 'admin' }], [{ tools: [] }], [{ tools: ['a'], more: 1 }]])(
-    'a rule must be whole: %j',
-    (given) => {
-      expect(ApprovalRule.safeParse({ id: 'x', ...given }).success).toBe(false);
-    },
-  );
 });

@@ -1,9 +1,8 @@
-import { ApprovalTerms, omitUndefined } from '@caribou/contracts';
+import { omitUndefined } from '@caribou/contracts';
 import { camelKeys } from '@caribou/config';
 import { approval } from '../approvals/approval.js';
-import { approvalRequest } from '../approvals/approval-request.js';
-import { spendingApproval } from '../approvals/spending-approval.js';
-import type { ChainEntry, ChainOptions, ChainPorts, EntryOptions } from './chain-types.js';
+import { createApprovalRequest, createSpendingApproval, whyNoSpendingApproval } from '../approvals/approval-entries.js';
+import type { ChainEntry, ChainOptions, ChainPorts } from './chain-types.js';
 import { clarification } from '../conversation/clarification.js';
 import { danglingToolCall } from '../model-calls/dangling-tool-call.js';
 import { deferredToolFilter } from '../tool-search/deferred-tool-filter.js';
@@ -46,11 +45,6 @@ function findNamedModel({ models }: ChainOptions, name: string | null | undefine
   const model = name === null || name === undefined ? undefined : models?.get(name);
   return omitUndefined({ model });
 }
-
-const NO_SPENDING_LIMITS = { max_tokens: null, max_cost: null };
-
-/** The terms of approvals that no rule says otherwise of. */
-const termsOf = ({ config: { approvals } }: EntryOptions): ApprovalTerms => ApprovalTerms.parse(approvals ?? {});
 
 /** The one order of the chain, outermost first, one line and one reason each. */
 export const CHAIN: readonly ChainEntry[] = [
@@ -141,14 +135,8 @@ export const CHAIN: readonly ChainEntry[] = [
     name: 'spending-approval',
     reason: 'before summarization: nothing is spent on a model while a person decides whether to go on',
     leadOnly: true,
-    disabledReason: ({ config: { approvals } }) =>
-      (approvals?.spending?.max_tokens ?? approvals?.spending?.max_cost ?? null) === null
-        ? 'approvals.spending has no limit'
-        : undefined,
-    create: ({ model }, options) => {
-      const limits = { ...NO_SPENDING_LIMITS, ...options.config.approvals?.spending };
-      return [spendingApproval({ ...limits, terms: termsOf(options) }, model)];
-    },
+    disabledReason: whyNoSpendingApproval,
+    create: (ports, options) => [createSpendingApproval(ports, options)],
   },
   {
     name: 'summarization',
@@ -260,12 +248,7 @@ export const CHAIN: readonly ChainEntry[] = [
     name: 'approval-request',
     reason:
       'inside all that checks, refuses or changes calls: nobody is asked for one that is not made, and what is approved is what is executed',
-    create: (_, options) => [
-      approvalRequest({
-        terms: termsOf(options),
-        rules: [...(options.config.approvals?.rules ?? []), ...(options.approvals ?? [])],
-      }),
-    ],
+    create: (_, options) => [createApprovalRequest(options)],
   },
   {
     name: 'clarification',

@@ -152,6 +152,11 @@ const modelKeys = (base: string): ModelKeys => ({
   turns: `${base}:turns`,
 });
 
+const interruptKeys = (prefix: string) => ({
+  interruptsDue: `${prefix}interrupts:due`,
+  interruptsWaiting: `${prefix}interrupts:waiting`,
+});
+
 const userTurnKeys = (user: string): UserTurnKeys => ({ waiting: `${user}:waiting`, running: `${user}:running` });
 
 export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFiles?: boolean } = {}): StoreKeys {
@@ -206,9 +211,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     threads: (userId) => `${user(userId)}:threads`,
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
     interrupted: (userId) => `${user(userId)}:interrupted`,
-    interruptsDue: `${prefix}interrupts:due`,
-    interruptsWaiting: `${prefix}interrupts:waiting`,
-    ...{ slots: `${prefix}slots`, slotTokens: `${prefix}slots:tokens` },
+    ...{ slots: `${prefix}slots`, slotTokens: `${prefix}slots:tokens`, ...interruptKeys(prefix) },
     childThreads: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
     probe: `${prefix}probe`,
     volume: `${prefix}volume`,
