@@ -4,39 +4,13 @@ import { join } from 'node:path';
 import type { ApprovalRequest } from '@caribou/contracts';
 import { type ScriptedMcp, startScriptedMcp, textResult, type TestService, waitFor } from '@caribou/testing';
 import { Client } from 'langgraph-sdk-1-15';
+import { approvalsConfig, callLine, OWN_TOOL, PAY, tee } from '../support/approval-tools.js';
 import { type ApiClient, lastValues, type WireMessage } from '../support/client.js';
 import { clientOf, nonce, nth, type Stack, startStack } from '../support/stack.js';
 import { taskLines, WITH_SUBAGENTS } from '../support/task-client.js';
 import { linesOf, openGate } from '../support/threads-on-disk.js';
 
 jest.setTimeout(180_000);
-
-const CONFIG = (port: number): string => `approvals:
-  rules:
-    - {id: bank, tools: ["bank_*"], message: moves money, allowed_decisions: [approve, edit, reject, respond]}
-    - {id: own, tools: [own_effect]}
-    - {id: outside, tools: [write_file], paths_outside: ["/mnt/user-data/outputs/*"]}
-    - {id: slow, tools: [view_nothing, ls], expires_after_seconds: 1}
-command_rules:
-  rules: [{id: tees, verdict: ask, match: {commands: [tee]}, message: writes on}]
-mcp:
-  api_hosts: ["127.0.0.1:${port}"]
-tools:
-  - name: own_effect
-    use: ./own.mjs#ownEffect
-`;
-
-const OWN = `import { appendFile } from 'node:fs/promises';
-export const ownEffect = ({ defineTool, z }) => defineTool({
-  name: 'own_effect',
-  description: 'Writes a line.',
-  input: z.object({ line: z.string() }),
-  run: async ({ line }) => {
-    await appendFile(new URL('./own-effects', import.meta.url), line + '\\n');
-    return 'written ' + line;
-  },
-});
-`;
 
 interface Waiting {
   readonly interrupt_id: string;
@@ -74,10 +48,10 @@ beforeAll(async () => {
     gateways: 0,
     runners: 0,
     managers: 0,
-    config: CONFIG(bank.port),
+    config: approvalsConfig(bank.port),
     env: { CARIBOU_EXTENSIONS_CONFIG: join(folder, 'extensions_config.json') },
   });
-  writeFileSync(join(stack.homeDir, 'own.mjs'), OWN);
+  writeFileSync(join(stack.homeDir, 'own.mjs'), OWN_TOOL);
   await startAll();
 });
 
@@ -115,10 +89,6 @@ async function replaceAll(): Promise<void> {
   await startAll();
 }
 
-const callLine = (name: string, args: object): string => `#tool ${name} ${JSON.stringify(args)}`;
-const PAY = callLine('bank_pay', { to: 'bob', amount: 5 });
-const tee = (line: string, then = ''): string =>
-  callLine('bash', { description: 'a test', command: `echo ${line} | tee -a /mnt/user-data/workspace/ledger${then}` });
 const ownEffects = (): readonly string[] => {
   const file = join(stack.homeDir, 'own-effects');
   return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];

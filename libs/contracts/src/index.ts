@@ -103,11 +103,12 @@ export {
   RunStatus,
   StreamMode,
 } from './records/runs.js';
-export { type AnsweredInterrupt, type ClientInterrupt, clientInterruptsOf, Decider } from './records/interrupts.js';
+export { type AnsweredInterrupt, type ClientInterrupt, clientInterruptsOf } from './records/interrupts.js';
 export { InterruptKind, InterruptRecord, MAX_INTERRUPT_BYTES, type RunTerms } from './records/interrupts.js';
 export { ThreadInterrupts, toClientInterrupt } from './records/interrupts.js';
 export { ApprovalAnswer, type ApprovalDecision, type ApprovalNote, ApprovalRequest } from './records/approvals.js';
 export { callHashOf, toApprovalAnswer } from './records/approvals.js';
+export { Decider } from './settings/decider.js';
 export { ApprovalRule, ApprovalRules, ApprovalTerms, DecisionType } from './settings/approval-rules.js';
 export { RunRecord, RunSummary, storedFields } from './records/run-record.js';
 export { continuationId, TASK_METADATA, TaskCap, TaskEvent, taskIds, TaskSpec, TaskStatus } from './records/tasks.js';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Decider } from '../settings/decider.js';
 
 /** Bytes of JSON that the value of one interrupt may have; it is stored in the checkpoint and in every event of it. */
 export const MAX_INTERRUPT_BYTES = 64 * 1024;
@@ -7,10 +8,6 @@ export const MAX_OPEN_INTERRUPTS = 100;
 
 /** Derived from what the run had reached, so that a takeover asks under the same id; never used for another question. */
 export const InterruptId = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 hexadecimal digits');
-
-/** Who may answer: the thread's owner or an administrator, or an administrator only. */
-export const Decider = z.enum(['owner', 'admin']);
-export type Decider = z.infer<typeof Decider>;
 
 /** What an interrupt is for. A `question` has any value; the others have the values of the modules that raise them. */
 export const InterruptKind = z.enum(['question', 'approval', 'paused']);

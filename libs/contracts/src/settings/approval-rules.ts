@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Decider } from '../records/interrupts.js';
+import { Decider } from './decider.js';
 import { RuleId } from './command-rules.js';
 
 /** Rules for tool calls that a person has to decide before they are executed. Keys are spelled as in the configuration. */

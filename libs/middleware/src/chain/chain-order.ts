@@ -1,7 +1,7 @@
 import { omitUndefined } from '@caribou/contracts';
 import { camelKeys } from '@caribou/config';
 import { approval } from '../approvals/approval.js';
-import { createApprovalRequest, createSpendingApproval, whyNoSpendingApproval } from '../approvals/approval-entries.js';
+import { createApprovalRequest, createSpendingApproval, whyNoSpendingApproval } from './approval-entries.js';
 import type { ChainEntry, ChainOptions, ChainPorts } from './chain-types.js';
 import { clarification } from '../conversation/clarification.js';
 import { danglingToolCall } from '../model-calls/dangling-tool-call.js';

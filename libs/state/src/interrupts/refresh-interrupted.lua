@@ -5,7 +5,7 @@
   Reply  {'ok', how many interrupts are open}; {'damaged', key}: nothing is written ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
--- @include ../includes/interrupts.lua
+-- @include ../interrupts/interrupts.lua
 local damage = damaged_thread()
 if damage then return { 'damaged', damage } end
 local record = read_thread()

@@ -1,4 +1,4 @@
-import type { DecisionLine } from '../executions/audit-log.js';
+import type { DecisionLine } from './decision-line.js';
 import type { BudgetState, Payer } from './usage-ledger.js';
 import type {
   CancelAction,

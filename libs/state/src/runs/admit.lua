@@ -26,7 +26,7 @@
 -- @include ../includes/create.lua
 -- @include ../includes/state-bytes.lua
 -- @include ../includes/ledger.lua
--- @include ../includes/interrupts.lua
+-- @include ../interrupts/interrupts.lua
 local damage = damaged_thread() or damaged_run(p.run)
 if damage then return { 'damaged', damage } end
 

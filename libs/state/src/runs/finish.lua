@@ -16,7 +16,7 @@
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
--- @include ../includes/interrupts.lua
+-- @include ../interrupts/interrupts.lua
 local turns = p.turns
 -- @include ../turns/turn-queue.lua
 local user = user_of(pending_member)

@@ -10,7 +10,7 @@
 -- @include ../includes/clock.lua
 -- @include ../includes/create.lua
 -- @include ../includes/state-bytes.lua
--- @include ../includes/interrupts.lua
+-- @include ../interrupts/interrupts.lua
 local refusal, record = refused_idle()
 if refusal then return refusal end
 local copies = { more_key(1), more_key(2), more_key(3), more_key(4), more_key(5), more_key(6) }

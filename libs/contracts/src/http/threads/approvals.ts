@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ThreadId, UserId } from '../../common/ids.js';
-import { Decider, InterruptId, InterruptKind } from '../../records/interrupts.js';
+import { InterruptId, InterruptKind } from '../../records/interrupts.js';
+import { Decider } from '../../settings/decider.js';
 import { FreeJson, queryInt, route } from '../route.js';
 import { RunReply } from './replies.js';
 

@@ -1,8 +1,8 @@
 import { ApprovalTerms } from '@caribou/contracts';
 import type { AgentMiddleware } from '@caribou/core';
-import type { ChainPorts, EntryOptions } from '../chain/chain-types.js';
-import { approvalRequest } from './approval-request.js';
-import { spendingApproval } from './spending-approval.js';
+import type { ChainPorts, EntryOptions } from './chain-types.js';
+import { approvalRequest } from '../approvals/approval-request.js';
+import { spendingApproval } from '../approvals/spending-approval.js';
 
 const NO_LIMITS = { max_tokens: null, max_cost: null };
 
