@@ -82,15 +82,16 @@ export class ApprovalsService {
    * @throws {ConflictError} when the interrupt was answered already, its deadline has passed, or the thread is busy
    * @throws {InvalidRequestError} when the decision is not possible
    */
-  decide(caller: Principal, { thread: named, answer, headers }: GivenDecision): Promise<RunRecord> {
+  async decide(caller: Principal, { thread: named, answer, headers }: GivenDecision): Promise<RunRecord> {
     const thread = threadOf(caller, named);
+    await this.store.getThread(thread);
     const isOwn = thread.userId === caller.userId;
     const resume = { [answer.interruptId]: answerOf(answer.body) };
     const body = RunCreate.parse({ assistant_id: LEAD_AGENT, command: { resume } });
     const rawBody = { interrupt: answer.interruptId, body: answer.body };
     // The run is paid for by the owner of the thread.
     const { apiKey, ...others } = headers;
-    return this.runs.start(thread, body, {
+    return await this.runs.start(thread, body, {
       ...others,
       rawBody,
       ...(isOwn ? { apiKey } : { apiKey: undefined, actingUserId: caller.userId }),
