@@ -120,6 +120,18 @@ describe('a run that asks a person', () => {
     expect((await stateOf(threadId)).values.title).toContain('answered 7');
   });
 
+  test('any value continues from a breakpoint, once', async () => {
+    const threadId = await client.newThread();
+    await (await client.run(threadId, script('glue'), { interrupt_before: ['tools'] })).end();
+    expect(await threadOf(threadId)).toMatchObject({ status: 'interrupted', interrupts: {} });
+
+    const { body } = await wait(threadId, true);
+    expect(body).toMatchObject({ __interrupt__: [{ value: { question: 'May I glue?' } }] });
+    await wait(threadId, 'yes');
+    expect((await resume(threadId, true)).status).toBe(409);
+    expect(await effectsIn(stack.homeDir)).toEqual(['glue']);
+  });
+
   test('refuses a second answer, an old id, an answer to nothing, and one after the thread went on', async () => {
     const threadId = await client.newThread();
     expect((await resume(threadId, 'yes')).status).toBe(409);

@@ -2,6 +2,8 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { AgentsController } from './agents/agents.controller.js';
 import { AgentsService } from './agents/agents.service.js';
 import { ProfileController } from './agents/profile.controller.js';
+import { ApprovalsController } from './approvals/approvals.controller.js';
+import { ApprovalsService } from './approvals/approvals.service.js';
 import { ArtifactEdits } from './files/artifacts/artifact-edits.js';
 import { ArtifactsController } from './files/artifacts/artifacts.controller.js';
 import { AssistantCatalog } from './assistants/assistant-catalog.js';
@@ -93,6 +95,7 @@ export class AppModule {
         FeedbackController,
         CompactionController,
         ProtocolController,
+        ApprovalsController,
         TasksController,
         UploadsController,
         ArtifactsController,
@@ -126,6 +129,7 @@ export class AppModule {
         DueCrons,
         ScheduledTasksService,
         RunAgents,
+        ApprovalsService,
         RunInputs,
         TurnDurations,
         AgentsService,

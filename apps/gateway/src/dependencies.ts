@@ -34,6 +34,7 @@ import {
   redisThreadStore,
   redisTurnQueue,
   redisVolumeRegistry,
+  redisWaitingThreads,
   requireDurableRedis,
   taskPart,
 } from '@caribou/state';
@@ -49,6 +50,7 @@ import { openSkillCatalog } from '@caribou/skills';
 import type { Provider } from '@nestjs/common';
 import { chainCatalog } from './agents/chain-catalog.js';
 import { scryptPasswords } from './auth/passwords.js';
+import { InterruptDeadlines } from './approvals/interrupt-deadlines.js';
 import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
 import { filesOnVolume } from './files/uploads/files-on-volume.js';
@@ -141,12 +143,18 @@ function listDependencies(config: Config, connections: Connections) {
   const conversions = documentConverter({ maxAtOnce: config.uploads.convertAtOnce });
   const converter: DocumentConverter = conversions;
   measureQueues(metrics, { redis, memory: config.chain.memory, conversions });
+  const settings = toSettings(config);
+  const dispatch = (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread);
+  const waitingThreads = redisWaitingThreads(redis);
+  const deadlinePorts = { waiting: waitingThreads, store: erasable.store, dispatchTurn: dispatch, settings, logger };
   return {
     threadStore: erasable.store,
     taskStore,
     ...timed,
     webhookFetch: createWebhookFetch(config.webhooks),
-    dispatchTurn: (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread),
+    dispatchTurn: dispatch,
+    waitingThreads,
+    interruptDeadlines: new InterruptDeadlines({ ...deadlinePorts, sweepMs: config.clocks.sweepMs }),
     runnerProcesses: redisProcessRegistry(redis, 'runs'),
     eventLog: redisEventLog(redis),
     bus,
@@ -178,7 +186,7 @@ function listDependencies(config: Config, connections: Connections) {
     passwords: scryptPasswords(),
     documents: redisSharedDocuments(redis),
     extensionsFile: extensionsFile(config.extensionsConfigPath),
-    settings: toSettings(config),
+    settings,
     metrics,
     tracing,
     logger,

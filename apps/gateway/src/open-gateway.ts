@@ -28,10 +28,11 @@ export async function openGateway(
 ): Promise<OpenGateway> {
   const created = await createDependencies(config, logger);
   const dependencies = { ...created.dependencies, ...replaced };
-  const { accounts, erasures } = dependencies;
+  const { accounts, erasures, interruptDeadlines } = dependencies;
   await created.checkStore();
   const watch = config.auth.enabled ? new SessionWatch(accounts, config.clocks.heartbeatMs, logger) : undefined;
   erasures.start();
+  interruptDeadlines.start();
   const app = await createGatewayApp({
     module: AppModule.withDependencies(dependencies),
     http: config.http,
@@ -47,8 +48,10 @@ export async function openGateway(
   timers.start();
   const stopErasures = { name: 'erasures', run: () => erasures.stop() };
   const stopTimers = { name: 'timers', run: () => timers.stop() };
+  const stopDeadlines = { name: 'deadlines', run: () => interruptDeadlines.stop() };
+  const closeHttp = { name: 'http', run: () => app.close() };
   return {
     app,
-    stop: [stopWatch, stopErasures, stopTimers, { name: 'http', run: () => app.close() }, ...created.stop],
+    stop: [stopWatch, stopErasures, stopTimers, stopDeadlines, closeHttp, ...created.stop],
   };
 }

@@ -62,7 +62,8 @@ export function subagentLoop(ports: SubagentPorts, config: SubagentConfig): Agen
     const facts = toolFacts([...tools, ...custom.flatMap((middleware) => middleware.tools ?? [])], config);
     const context = (): Promise<ContextFacts> =>
       Promise.resolve(contextFacts({ ...facts, nowMs: run.clock.now(), skills: offeredSkills }));
-    const options = { ...optionsOf(config, { definition, model, tools, gatedModels, custom }), context };
+    const approvals = spec.approvals ?? [];
+    const options = { ...optionsOf(config, { definition, model, tools, gatedModels, custom }), context, approvals };
     const chain = subagentChain({ sandbox, model, gate }, options);
     const offered = [...tools, ...chain.flatMap((middleware) => middleware.tools ?? [])];
     const outcome = runFromHead(input, {

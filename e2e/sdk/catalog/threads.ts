@@ -1,16 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  answeredThread,
-  ASSISTANT,
-  contentsOf,
-  type Entry,
-  newThread,
-  readUntil,
-  refused,
-  saying,
-  UNKNOWN_PATH,
-  works,
-} from './entry.js';
+import { answeredThread, ASSISTANT, contentsOf, type Entry, newThread, readUntil, saying, works } from './entry.js';
 
 const group = (): string => randomUUID();
 

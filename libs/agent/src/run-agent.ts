@@ -74,7 +74,8 @@ export async function runAgent(agent: AgentRun): Promise<LoopOutcome> {
     await runAfterFailure(agent, draft, error);
     throw error;
   }
-  if (end.paused === undefined) draft.setInterrupts(end.asked);
+  const terms = { context: agent.run.context, recursion_limit: agent.options.maxTurns };
+  if (end.paused === undefined) draft.setInterrupts(end.asked, terms);
   else draft.setPaused(end.paused);
   await runChain(agent, draft, 'afterAgent');
   const stopReason = end.stopReason ?? draft.stopReason;

@@ -6,6 +6,7 @@ import {
   type NextNode,
   type RunEvent,
   type RunEventOf,
+  type RunTerms,
   toClientInterrupt,
   toClientMessage,
   toClientState,
@@ -114,9 +115,9 @@ export class TurnDraft {
   }
 
   /** Sets what waits for an answer after a node; without it, the answers that the node got are used up. */
-  setInterrupts(asked: readonly InterruptRecord[] = []): void {
+  setInterrupts(asked: readonly InterruptRecord[] = [], continues?: RunTerms): void {
     const { interrupts: _before, ...rest } = this.reached;
-    const interrupts = interruptsAfter(this.reached, asked);
+    const interrupts = interruptsAfter(this.reached, asked, continues);
     if (interrupts !== undefined) this.reached = { ...rest, interrupts };
     else if (this.reached.interrupts !== undefined) this.reached = rest;
   }

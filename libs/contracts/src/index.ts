@@ -105,34 +105,25 @@ export {
   StreamMode,
   ThreadStreamMode,
 } from './records/runs.js';
+export { type AnsweredInterrupt, type ClientInterrupt, clientInterruptsOf } from './records/interrupts.js';
 export {
-  type AnsweredInterrupt,
-  type ClientInterrupt,
-  clientInterruptsOf,
-  Decider,
   InterruptId,
   InterruptKind,
   InterruptRecord,
   MAX_INTERRUPT_BYTES,
-  MAX_OPEN_INTERRUPTS,
-  ThreadInterrupts,
-  toClientInterrupt,
+  type RunTerms,
 } from './records/interrupts.js';
+export { ThreadInterrupts, toClientInterrupt } from './records/interrupts.js';
+export { ApprovalAnswer, type ApprovalDecision, type ApprovalNote, ApprovalRequest } from './records/approvals.js';
+export { callHashOf, toApprovalAnswer } from './records/approvals.js';
+export { Decider } from './settings/decider.js';
+export { ApprovalRule, ApprovalRules, ApprovalTerms, DecisionType } from './settings/approval-rules.js';
 export { RunRecord, RunSummary, storedFields } from './records/run-record.js';
 export { continuationId, TASK_METADATA, TaskCap, TaskEvent, taskIds, TaskSpec, TaskStatus } from './records/tasks.js';
-export {
-  AgentDescription,
-  AgentModel,
-  agentOfAssistant,
-  AgentSkills,
-  AgentSoul,
-  AgentToolGroups,
-  CustomAgent,
-  isReservedAgent,
-  MAX_AGENTS,
-  NO_MODEL_SETTINGS,
-  MAX_SOUL_CHARS,
-} from './settings/agents.js';
+export { uuidOf } from './records/tasks.js';
+export { AgentDescription, AgentModel, agentOfAssistant, AgentSkills, AgentSoul } from './settings/agents.js';
+export { AgentToolGroups, CustomAgent, isReservedAgent, MAX_AGENTS, NO_MODEL_SETTINGS } from './settings/agents.js';
+export { MAX_SOUL_CHARS } from './settings/agents.js';
 export { AllowedTools, InstalledSkill, SkillCategory, SkillDescription, SkillName } from './settings/skills.js';
 export { EventBatch, type NumberedEvent, RunEvent, type RunEventOf } from './records/events.js';
 export {
@@ -154,14 +145,7 @@ export { type BusAccess, busAccess, MANAGERS_QUEUE, REPLY_WITHIN_MS } from './bu
 export type { NatsLogin, NatsSecurity, RedisSecurity, TlsMaterial } from './bus/server-security.js';
 export { type ServiceName, serviceNames } from './bus/services.js';
 export { OutputPiece } from './bus/command-output.js';
-export {
-  MAX_MCP_SERVERS,
-  MCP_DOCUMENT,
-  McpDocument,
-  McpOAuth,
-  McpServer,
-  McpServerName,
-} from './settings/mcp.js';
+export { MAX_MCP_SERVERS, MCP_DOCUMENT, McpDocument, McpOAuth, McpServer, McpServerName } from './settings/mcp.js';
 export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './settings/command-rules.js';
 export { DEFAULT_COMMAND_RULES } from './settings/default-command-rules.js';
 export { rpc, type RpcContract } from './rpc/contract.js';
@@ -263,5 +247,7 @@ export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/res
 export { systemRoutes } from './http/resources/system.js';
 export { type DelegatedTaskDetailReply, type DelegatedTaskReply, type SubagentStep } from './http/threads/tasks.js';
 export { taskRoutes } from './http/threads/tasks.js';
+export { type ApprovalsReply, approvalRoutes, type WaitingReply } from './http/threads/approvals.js';
+export { type OpenQuestion, openQuestionsIn, toAnswerMessage } from './records/human-input.js';
 export { threadRoutes } from './http/threads/threads.js';
 export { type ExactLogFields, type LogFields, logFields } from './common/log-fields.js';

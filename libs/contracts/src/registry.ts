@@ -1,3 +1,4 @@
+import { approvalRoutes } from './http/threads/approvals.js';
 import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
 import { cronRoutes } from './http/resources/crons.js';
@@ -41,6 +42,7 @@ export const httpRoutes: readonly RouteContract[] = [
   compactionRoutes,
   feedbackRoutes,
   protocolRoutes,
+  approvalRoutes,
   taskRoutes,
   fileRoutes,
   assistantRoutes,

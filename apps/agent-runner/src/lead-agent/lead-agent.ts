@@ -78,15 +78,19 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     const switches = switchesOf(run.context, config.chain, model);
     warnIgnoredSwitch(run, model);
     const skills = skillsOfAgent(allSkills, agent.skillNames);
+    const approvals = agent.custom?.approvals ?? [];
     const own = toolsOfGroups(await offer(toolsFor(switches)), agent.custom?.tool_groups ?? null);
     const tools = [
       ...own,
       ...(config.agentsApi.enabled ? agentTools(agent, { agents, known }) : []),
-      ...(switches.subagents ? [taskTool(subagents, namesOf(own), agent.skillNames)] : []),
+      ...(switches.subagents ? [taskTool(subagents, namesOf(own), agent.skillNames, approvals)] : []),
     ];
     const facts = toolFacts([...tools, ...toolsIn(custom)], config);
     const context = contextReader({ ...facts, skills, profile: agent.profile }, memory);
-    const options = { ...chainOptions(config, { switches, models: gatedModels, tools }), custom, skills, context };
+    const options = {
+      ...chainOptions(config, { switches, models: gatedModels, tools }),
+      ...{ custom, skills, context, approvals },
+    };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
     return runFromHead(input, {
       chain,

@@ -1,15 +1,24 @@
 import {
   ConflictError,
-  type InterruptRecord,
   ForbiddenError,
+  type InterruptRecord,
   InvalidRequestError,
-  NotFoundError,
+  isRecord,
+  newId,
+  omitUndefined,
+  openQuestionsIn,
   type RunCommand,
   type RunCreate,
-  omitUndefined,
+  type RunKwargs,
+  type RunTerms,
+  type ThreadInterrupts,
+  toAnswerMessage,
+  toApprovalAnswer,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { ThreadStore } from '@caribou/state';
+import { readApproval } from './approval-answers.js';
+import type { DecidedInterrupt } from './decision-lines.js';
 
 /** Who sends a command. */
 export interface CommandSender {
@@ -19,10 +28,23 @@ export interface CommandSender {
 
 type CommandInput = NonNullable<RunCreate['command']>;
 
+/** A command, with what the run that it starts has to know. */
+export interface ResolvedCommand {
+  readonly command?: RunCommand;
+  /** The message that answers a question which ended its run; there is no command then. */
+  readonly input?: RunKwargs['input'];
+  /** The checkpoint with that question. */
+  readonly expectedHead?: string;
+  /** The decisions among the answers. */
+  readonly decided?: readonly DecidedInterrupt[];
+  /** Settings of the run that asked. */
+  readonly continues?: RunTerms;
+}
+
 const INTERRUPT_ID = /^[0-9a-f]{32}$/;
 
 /** The store as commands need it. */
-export type CommandStore = Pick<ThreadStore, 'getThread'>;
+export type CommandStore = Pick<ThreadStore, 'getThread' | 'head'>;
 
 export interface SentCommand {
   readonly key: ThreadKey;
@@ -34,59 +56,96 @@ export interface SentCommand {
  * Turns the `command` of a request into answers to the interrupts that the thread waits for. The script that admits the run
  * checks again that they are open, so that each is answered once.
  *
+ * @throws {NotFoundError} when there is no such thread of this user
  * @throws {ConflictError} when nothing waits, or an interrupt is not open
- * @throws {InvalidRequestError} when one value is given for several interrupts
+ * @throws {InvalidRequestError} when one value is given for several interrupts, or a decision is not possible
  * @throws {ForbiddenError} when only an administrator may answer
  */
-export async function resolveCommand(store: CommandStore, { key, command, sender }: SentCommand): Promise<RunCommand> {
+export async function resolveCommand(
+  store: CommandStore,
+  { key, command, sender }: SentCommand,
+): Promise<ResolvedCommand> {
   const { resume, goto, update } = command;
   const rest = omitUndefined({ goto: goto ?? undefined, update: update ?? undefined });
-  if (resume === undefined || resume === null) return rest;
-  const answers = answersOf(resume, await openInterrupts(store, key), sender);
-  return { ...rest, answers, answered_by: sender.userId };
-}
-
-/** What the thread waits for; nothing for a thread that does not exist. */
-async function openInterrupts(store: CommandStore, key: ThreadKey): Promise<readonly InterruptRecord[]> {
-  try {
-    return (await store.getThread(key)).values.interrupts?.open ?? [];
-  } catch (error) {
-    if (error instanceof NotFoundError) return [];
-    throw error;
+  if (resume === undefined || resume === null) return { command: rest };
+  const { status, values } = await store.getThread(key);
+  const { interrupts } = values;
+  const { open, continues }: Pick<ThreadInterrupts, 'open' | 'continues'> = interrupts ?? { open: [] };
+  const answer = open.length === 0 ? await answerQuestion(store, key, resume) : undefined;
+  if (answer !== undefined) return answer;
+  // A breakpoint has no interrupt: any value continues from it.
+  if (open.length === 0 && status === 'interrupted' && !isByInterrupt(resume)) {
+    const head = await store.head(key);
+    if (head !== null) return { command: { ...rest, answers: {} }, expectedHead: head.checkpointId };
   }
+  const given = answersOf(resume, open);
+  for (const interrupt of open) if (Object.hasOwn(given, interrupt.id)) refuseSender(interrupt, sender);
+  const { answers, decided } = readDecisions(given, open);
+  return { command: { ...rest, answers, answered_by: sender.userId }, decided, ...omitUndefined({ continues }) };
 }
 
-/** The answers by interrupt: `resume` is an object of them, or the one value for the only interrupt. */
-function answersOf(resume: unknown, open: readonly InterruptRecord[], sender: CommandSender): Record<string, unknown> {
+/**
+ * Answers a question that ended its run, such as `ask_clarification`: it waits for the next message of the user, which the answer
+ * becomes. Undefined when there is no such question.
+ */
+async function answerQuestion(
+  store: CommandStore,
+  key: ThreadKey,
+  resume: unknown,
+): Promise<ResolvedCommand | undefined> {
+  const head = await store.head(key);
+  const questions = openQuestionsIn(head?.state.messages ?? []);
+  const named = isByInterrupt(resume) ? Object.keys(resume) : undefined;
+  const question = named === undefined ? questions[0] : questions.find(({ id }) => named.includes(id));
+  if (head === null || question === undefined) return undefined;
+  const answer = named === undefined ? resume : (resume as Answers)[question.id];
+  return { input: { messages: [toAnswerMessage(question, answer, newId())] }, expectedHead: head.checkpointId };
+}
+
+type Answers = Readonly<Record<string, unknown>>;
+
+/** The answers by interrupt: `resume` is an object of them, a list of decisions, or the one value for the only interrupt. */
+function answersOf(resume: unknown, open: readonly InterruptRecord[]): Answers {
   const [first, ...others] = open;
   if (first === undefined)
     throw new ConflictError('command.resume: the thread waits for no answer; it may have been answered already');
-  if (!isByInterrupt(resume)) {
-    if (others.length > 0)
-      throw new InvalidRequestError(
-        `command.resume: the thread waits for ${open.length} answers; name the interrupt of each: {"${first.id}": …}`,
-      );
-    refuseSender(first, sender);
-    return { [first.id]: resume };
+  if (isByInterrupt(resume)) {
+    const unknown = Object.keys(resume).find((id) => !open.some((interrupt) => interrupt.id === id));
+    if (unknown === undefined) return resume;
+    throw new ConflictError(
+      `command.resume: the thread waits for no answer to interrupt ${unknown}; it may have been answered already`,
+      { details: { interruptId: unknown } },
+    );
   }
-  for (const id of Object.keys(resume)) {
-    const asked = open.find((interrupt) => interrupt.id === id);
-    if (asked === undefined)
-      throw new ConflictError(
-        `command.resume: the thread waits for no answer to interrupt ${id}; it may have been answered already`,
-        { details: { interruptId: id } },
-      );
-    refuseSender(asked, sender);
-  }
-  return { ...resume };
+  const approvals = open.filter(({ kind }) => kind === 'approval');
+  if (approvals.length > 0 && isRecord(resume) && Array.isArray(resume['decisions']))
+    return distribute(resume['decisions'], approvals);
+  if (others.length === 0) return { [first.id]: resume };
+  throw new InvalidRequestError(
+    `command.resume: the thread waits for ${open.length} answers; name the interrupt of each: {"${first.id}": …}`,
+  );
 }
 
-const isByInterrupt = (resume: unknown): resume is Readonly<Record<string, unknown>> =>
-  typeof resume === 'object' &&
-  resume !== null &&
-  !Array.isArray(resume) &&
-  Object.keys(resume).length > 0 &&
-  Object.keys(resume).every((key) => INTERRUPT_ID.test(key));
+const isByInterrupt = (resume: unknown): resume is Answers =>
+  isRecord(resume) && Object.keys(resume).length > 0 && Object.keys(resume).every((key) => INTERRUPT_ID.test(key));
+
+/** Distributes the decisions of LangChain's format in the order in which the calls wait. */
+function distribute(decisions: readonly unknown[], approvals: readonly InterruptRecord[]): Answers {
+  if (decisions.length !== approvals.length)
+    throw new InvalidRequestError(
+      `command.resume.decisions: ${approvals.length} calls wait, but there are ${decisions.length} decisions; to decide some of them, name their interrupts`,
+    );
+  return Object.fromEntries(approvals.map(({ id }, index) => [id, { decisions: [decisions[index]] }]));
+}
+
+/** Reads the decisions among the answers; they are stored in one format. */
+function readDecisions(given: Answers, open: readonly InterruptRecord[]) {
+  const decided = open
+    .filter(({ id, kind }) => kind === 'approval' && Object.hasOwn(given, id))
+    .map((interrupt) => ({ interrupt, decision: readApproval(interrupt, given[interrupt.id]) }));
+  const decisions = decided.map(({ interrupt, decision }) => [interrupt.id, toApprovalAnswer(decision)]);
+  return { decided, answers: { ...given, ...Object.fromEntries(decisions) } as Answers };
+}
 
 function refuseSender({ decider }: InterruptRecord, { admin }: CommandSender): void {
   if (decider === 'admin' && !admin) throw new ForbiddenError('command.resume: only an administrator may answer this');

@@ -4,7 +4,6 @@ import {
   type InputMessage,
   InvalidRequestError,
   type Message,
-  omitUndefined,
   type RunCreate,
   type RunInputMessage,
   type RunKwargs,
@@ -15,7 +14,7 @@ import {
 import { answerableCalls, type ThreadKey } from '@caribou/core';
 import { Dependency } from '../dependency.js';
 import { KnownThread, type KnownThreadStore } from './known-thread.js';
-import { type CommandSender, type CommandStore, resolveCommand } from './run-commands.js';
+import { type CommandSender, type CommandStore, resolveCommand, type ResolvedCommand } from './run-commands.js';
 import {
   toClientAnswer,
   isReturned,
@@ -26,7 +25,7 @@ import {
 } from './returned-input.js';
 
 /** The request of a run: its input contains only what the client may write, its command the answers by interrupt. */
-export type ResolvedRun = Omit<RunCreate, 'input' | 'command'> & Pick<RunKwargs, 'input' | 'command'>;
+export type ResolvedRun = Omit<RunCreate, 'input' | 'command'> & Pick<RunKwargs, 'input'> & Partial<ResolvedCommand>;
 
 /**
  * Checks the inputs of runs against their threads. Clients may send the whole state back, including what only the
@@ -42,8 +41,8 @@ export class RunInputs {
    */
   async resolve(key: ThreadKey, { command: given, ...body }: RunCreate, sender: CommandSender): Promise<ResolvedRun> {
     if (body.input === undefined || body.input === null) {
-      const command = given ? await resolveCommand(this.store, { key, command: given, sender }) : undefined;
-      return { ...body, input: null, ...omitUndefined({ command }) };
+      const resolved = given ? await resolveCommand(this.store, { key, command: given, sender }) : {};
+      return { ...body, input: null, ...resolved };
     }
     if (given) throw inputBesideCommand();
     const { returned, messages, ...channels } = body.input;

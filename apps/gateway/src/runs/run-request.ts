@@ -6,6 +6,7 @@ import {
   RunContextInput,
   type RunContextValues,
   type RunKwargs,
+  type RunTerms,
   startCheckpointOf,
   omitUndefined,
 } from '@caribou/contracts';
@@ -51,6 +52,28 @@ export function admitRequest(
     ifNotExists: body.if_not_exists ?? target.ifNotExists,
     threadMetadata: { graph_id: LEAD_AGENT, assistant_id: assistant.assistantId },
     ...omitUndefined({ checkpointId }),
+  };
+}
+
+/**
+ * The request of a run that continues another one: what the request leaves out is taken from that run. The agent stays the same, so
+ * that its rules do.
+ */
+export function continueWith(
+  body: ResolvedRun,
+  { context, recursion_limit }: RunTerms,
+  { models }: Pick<GatewaySettings, 'models'>,
+): ResolvedRun {
+  const { model_name: name, agent_name: agent, ...rest } = context;
+  const isKnown = models.some((model) => model.name === name);
+  return {
+    ...body,
+    config: {
+      ...body.config,
+      recursion_limit: body.config?.recursion_limit ?? recursion_limit,
+      configurable: { ...rest, ...(isKnown ? { model_name: name } : {}), ...body.config?.configurable },
+    },
+    context: { ...body.context, ...(agent === undefined ? {} : { agent_name: agent }) },
   };
 }
 

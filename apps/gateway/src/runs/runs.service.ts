@@ -24,7 +24,8 @@ import type { GatewaySettings } from '../settings.js';
 import { idempotencyOf } from './idempotency.js';
 import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
-import { admitRequest, type RunTarget } from './run-request.js';
+import { decisionLine } from './decision-lines.js';
+import { admitRequest, continueWith, type RunTarget } from './run-request.js';
 import { resumeRequest } from './resume-request.js';
 import { checkSteering } from './steering-input.js';
 import { StoreDeadline } from './store-deadline.js';
@@ -44,6 +45,10 @@ export interface StartHeaders {
   readonly apiKey: string | undefined;
   /** Whether the sender may answer what only an administrator may. */
   readonly admin: boolean;
+  /** User id of an administrator who acts on the thread of another user; absent: the owner of the thread. */
+  readonly actingUserId?: string;
+  /** Address of the client, for the audit. */
+  readonly clientAddress?: string;
   /** The body as it was sent, which an idempotency key is bound to. */
   readonly rawBody: unknown;
   /** Called with the size of the state that the run starts from, and with the user's runs. */
@@ -85,6 +90,8 @@ export class RunsService {
     const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
+    const answered = await deadline.within(() => this.findAnswered(key, body, idempotency));
+    if (answered !== null) return answered;
     return this.admit(await this.prepare(body, { target, headers, deadline }), { idempotency, headers, deadline });
   }
 
@@ -155,6 +162,16 @@ export class RunsService {
     return this.admit(request, { idempotency: undefined, headers, deadline });
   }
 
+  /** The run of a repeated request with a command, whose interrupts are no longer open; null for other requests. */
+  private async findAnswered(
+    { userId }: ThreadKey,
+    { command }: RunCreate,
+    idempotency: AdmitRequest['idempotency'],
+  ): Promise<RunRecord | null> {
+    if (!command || idempotency === undefined) return null;
+    return await this.store.findIdempotent(userId, idempotency.key, idempotency.bodyHash);
+  }
+
   get(key: ThreadKey, runId: string): Promise<RunRecord> {
     return this.store.getRun(key, runId);
   }
@@ -217,15 +234,18 @@ export class RunsService {
 
   /** Checks a request and creates its admission; nothing is stored. */
   private async prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
-    const sender = { userId: target.userId, admin: headers.admin };
+    const sender = { userId: headers.actingUserId ?? target.userId, admin: headers.admin };
     const assisted = await deadline.within(() => this.agents.applyAssistant(target.userId, body));
     const resolved = await deadline.within(() => this.inputs.resolve(target, assisted.body, sender));
     if (body.multitask_strategy === 'steer') checkSteering(resolved);
+    const { continues, decided = [], expectedHead } = resolved;
+    const continued = continues === undefined ? resolved : continueWith(resolved, continues, this.settings);
     const timed = timedFieldsOf(assisted.body, this.settings.timedRuns);
-    const admitted = admitRequest(resolved, target, { ...this.settings, assistant: assisted.assistant });
-    const request = { ...admitted, ...timed };
+    const request = admitRequest(continued, target, { ...this.settings, assistant: assisted.assistant });
     await deadline.within(() => this.agents.check(assisted, request));
-    return request;
+    const carried = { thread: target, runId: request.runId, by: sender.userId, from: headers.clientAddress };
+    const decisions = decided.map((decision) => decisionLine(decision, carried));
+    return { ...request, ...timed, decisions, ...omitUndefined({ expectedHead }) };
   }
 
   /**
@@ -276,7 +296,7 @@ export interface CronRequest {
 
 interface Preparation {
   readonly target: RunTarget;
-  readonly headers: Pick<StartHeaders, 'admin'>;
+  readonly headers: Pick<StartHeaders, 'admin' | 'actingUserId' | 'clientAddress'>;
   readonly deadline: StoreDeadline;
 }
 

@@ -19,6 +19,7 @@ export function startHeaders(request: FastifyRequest, reply: FastifyReply): Star
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
     apiKey: keyLabel(principalOf(request)),
     admin: principalOf(request).admin,
+    clientAddress: request.ip,
     rawBody: body,
     onAdmitted: ({ stateBytes, runs }) => {
       addStoreWork(request, stateBytes * READS_PER_RUN);

@@ -71,7 +71,7 @@ describe('access', () => {
       ({ path }) => path.startsWith('/threads/:thread_id') && !beforeThread.some((part) => path.includes(part)),
     );
     for (const { method, path, body: schema } of ofThreads) {
-      const url = `/api${path.replace(':thread_id', thread_id).replace(':run_id', NOBODY).replace(':checkpoint_id', NOBODY).replace(':feedback_id', NOBODY)}`;
+      const url = `/api${path.replace(':thread_id', thread_id).replace(':run_id', NOBODY).replace(':checkpoint_id', NOBODY).replace(':feedback_id', NOBODY).replace(':interrupt_id', NOBODY.replaceAll('-', ''))}`;
       const shape = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
       const known = Object.fromEntries(Object.entries(run).filter(([name]) => shape.includes(name)));
       const body = method === 'GET' || method === 'DELETE' ? {} : { payload: known };

@@ -56,6 +56,7 @@ describe('custom agents over HTTP', () => {
       model_settings: { temperature: 0.2, max_tokens: 300 },
       thinking_enabled: false,
       reasoning_effort: 'low',
+      approvals: [{ id: 'shop', tools: ['shop_*'], decider: 'admin' }],
       soul: 'You rhyme.',
     };
     const made = await make('Poet', given);
@@ -117,6 +118,7 @@ describe('custom agents over HTTP', () => {
     [{ name: 'x', model_settings: { temperature: 3 } }, 'model_settings.temperature: '],
     [{ name: 'x', model_settings: { top_p: 1 } }, 'top_p'],
     [{ name: 'x', reasoning_effort: 'huge' }, 'reasoning_effort: '],
+    [{ name: 'x', approvals: [{ id: 'y', decider: 'admin' }] }, 'approvals.0: must have one of tools'],
     [{ name: 'x', skills: ['No Skill'] }, 'skills.0: must be lower-case'],
     [{ name: 'x', soul: 'x'.repeat(32_001) }, 'soul: must have at most 32000 characters'],
     [{ name: 'x', description: 'x'.repeat(1_001) }, 'description: must have at most 1000 characters'],

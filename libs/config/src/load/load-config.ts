@@ -7,6 +7,7 @@ import { camelKeys } from '../common/camel-keys.js';
 import { type ChainConfig, chainSections } from '../schema/chain-schema.js';
 import type { AuthConfig, Config, SkillsConfig } from '../settings/config.js';
 import { ConfigError } from '../common/config-error.js';
+import { checkApprovals } from './approval-rules.js';
 import { toCommandRules } from './command-rules.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import { translateDeerFlowKeys } from '../deerflow/deerflow-keys.js';
@@ -219,6 +220,7 @@ function chainOf(from: FileContext, read: LoadedModels, folder: string): ChainCo
   const { warn_threshold: warn, hard_limit: hard } = chain.loop_detection;
   findings.faults.push(...subagentFaults(subagents, new Set(read.models.map(({ name }) => name))));
   if (warn >= hard) findings.faults.push('loop_detection.warn_threshold: must be less than hard_limit');
+  checkApprovals(chain.approvals, read, findings);
   const middlewares = chain.extensions.middlewares.map(({ use, options }) => ({ use: resolve(folder, use), options }));
   return { ...chain, summarization, memory, subagents, extensions: { middlewares } };
 }

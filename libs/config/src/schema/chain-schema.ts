@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ApprovalsFile } from './approvals-schema.js';
 import { integer } from './setting-kinds.js';
 import { SubagentsFile } from './subagents-schema.js';
 
@@ -232,6 +233,7 @@ export const chainSections = {
   clarification: ClarificationFile,
   input_sanitization: InputSanitizationFile,
   client_messages: ClientMessagesFile,
+  approvals: ApprovalsFile,
   memory: MemoryFile,
   extensions: ExtensionsFile,
 } as const;

@@ -165,7 +165,7 @@ export const CommandRulesFile = z
     verdicts: z
       .record(z.string(), CommandVerdict)
       .default({})
-      .describe('Other verdicts for built-in rules, by id: pass, warn or block'),
+      .describe('Other verdicts for built-in rules, by id: pass, warn, ask (docs/approvals.md) or block'),
     rules: z.array(CommandRule).max(200).default([]).describe('Further rules: id, verdict, match, message'),
   })
   .describe('What the agent may run in its sandbox; these rules are for audit, the sandbox is the boundary');

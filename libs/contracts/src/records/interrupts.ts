@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Decider } from '../settings/decider.js';
 
 /** Bytes of JSON that the value of one interrupt may have; it is stored in the checkpoint and in every event of it. */
 export const MAX_INTERRUPT_BYTES = 64 * 1024;
@@ -7,10 +8,6 @@ export const MAX_OPEN_INTERRUPTS = 100;
 
 /** Derived from what the run had reached, so that a takeover asks under the same id; never used for another question. */
 export const InterruptId = z.string().regex(/^[0-9a-f]{32}$/, 'must be 32 hexadecimal digits');
-
-/** Who may answer: the thread's owner or an administrator, or an administrator only. */
-export const Decider = z.enum(['owner', 'admin']);
-export type Decider = z.infer<typeof Decider>;
 
 /** What an interrupt is for. A `question` has any value; the others have the values of the modules that raise them. */
 export const InterruptKind = z.enum(['question', 'approval', 'paused']);
@@ -51,10 +48,16 @@ export const AnsweredInterrupt = InterruptRecord.extend({
 });
 export type AnsweredInterrupt = z.infer<typeof AnsweredInterrupt>;
 
+/** Settings of a run that the run which continues it takes over. */
+export const RunTerms = z.object({ context: z.record(z.string(), z.unknown()), recursion_limit: z.int().min(1) });
+export type RunTerms = z.infer<typeof RunTerms>;
+
 /** The channel `interrupts` of a thread's state, which no client sees as a value. Absent: nothing was asked. */
 export const ThreadInterrupts = z.object({
   open: z.array(InterruptRecord).max(MAX_OPEN_INTERRUPTS),
   answered: z.array(AnsweredInterrupt),
+  /** Settings of the run that asked, for the run that continues. */
+  continues: RunTerms.optional(),
 });
 export type ThreadInterrupts = z.infer<typeof ThreadInterrupts>;
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { ApprovalRule } from '../settings/approval-rules.js';
 import { AiMessage, ToolMessage } from './messages.js';
 import { TokenCounts } from './token-counts.js';
 
@@ -16,6 +17,8 @@ export const TaskSpec = z.object({
   tools: z.array(z.string()),
   /** Names of the parent's skills; absent: all enabled ones. */
   skills: z.array(z.string()).optional(),
+  /** The agent's rules for calls that a person decides; absent: none. */
+  approvals: z.array(ApprovalRule).optional(),
   /** Configured name. */
   model: z.string(),
   /** Of the parent's run; absent: as the model is configured. */
@@ -54,7 +57,7 @@ export const continuationId = (taskRunId: string, interruptIds: readonly string[
   uuidOf(JSON.stringify(['task.continuation', taskRunId, [...interruptIds].sort()]));
 
 /** A UUID of version 8 that is derived from a text. */
-function uuidOf(text: string): string {
+export function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
   return [

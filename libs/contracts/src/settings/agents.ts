@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AgentApprovals } from './approval-rules.js';
 import { MaxTokens, ReasoningEffort, Temperature } from './call-settings.js';
 import { SkillName } from './skills.js';
 
@@ -53,8 +54,13 @@ export const AgentThinking = z.boolean().nullable();
 /** null: as the run requests. */
 export const AgentEffort = ReasoningEffort.nullable();
 
-/** Model settings of an agent for which none were chosen. */
-export const NO_MODEL_SETTINGS = { model_settings: null, thinking_enabled: null, reasoning_effort: null } as const;
+/** Settings of an agent for which none were chosen. */
+export const NO_MODEL_SETTINGS = {
+  model_settings: null,
+  thinking_enabled: null,
+  reasoning_effort: null,
+  approvals: null,
+} as const;
 
 /** An agent that a user created: its character, model, tools and skills. */
 export const CustomAgent = z.object({
@@ -66,6 +72,7 @@ export const CustomAgent = z.object({
   model_settings: AgentModelSettings.default(null),
   thinking_enabled: AgentThinking.default(null),
   reasoning_effort: AgentEffort.default(null),
+  approvals: AgentApprovals.default(null),
   /** Who it is and how it behaves: a part of its system prompt. */
   soul: AgentSoul,
 });

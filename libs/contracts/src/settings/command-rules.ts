@@ -5,8 +5,11 @@ import { z } from 'zod';
  * boundary. Keys are spelled as in the configuration and the audit.
  */
 
-/** `block` is not executed, `warn` is executed with a warning, `pass` is only recorded. */
-export const CommandVerdict = z.enum(['pass', 'warn', 'block']);
+/**
+ * `block` is not executed, `ask` is executed once a person has approved it, `warn` is executed with a warning, `pass` is only
+ * recorded.
+ */
+export const CommandVerdict = z.enum(['pass', 'warn', 'ask', 'block']);
 export type CommandVerdict = z.infer<typeof CommandVerdict>;
 
 export const RuleId = z

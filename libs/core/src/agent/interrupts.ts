@@ -9,6 +9,7 @@ import {
   InvalidRequestError,
   MAX_INTERRUPT_BYTES,
   omitUndefined,
+  type RunTerms,
   type ThreadInterrupts,
   type ThreadState,
 } from '@caribou/contracts';
@@ -180,14 +181,18 @@ export const askingRunOf = ({ interrupts }: ThreadState, scope: string): string 
 /**
  * The channel after a node: with what waits now, and the answers of those scopes, which are used again when the rest is
  * answered. Undefined when nothing waits.
+ *
+ * @param continues settings for the run that continues
  */
 export function interruptsAfter(
   { interrupts = NO_INTERRUPTS }: ThreadState,
   asked: readonly InterruptRecord[],
+  continues?: RunTerms,
 ): ThreadInterrupts | undefined {
   if (asked.length === 0) return undefined;
   const scopes = new Set(asked.map(({ scope }) => scope));
-  return { open: [...asked], answered: interrupts.answered.filter(({ scope }) => scopes.has(scope)) };
+  const answered = interrupts.answered.filter(({ scope }) => scopes.has(scope));
+  return { open: [...asked], answered, ...omitUndefined({ continues }) };
 }
 
 /** Moves the answered interrupts from the open ones to the answered ones. Unknown ids are ignored. */

@@ -47,6 +47,8 @@ export interface ToolCallRequest {
   readonly state: ThreadState;
   /** Verdict of the command rules on the command that the call is about to run. */
   readonly audit?: CommandAudit;
+  /** Why a rule for commands requires that a person decides. */
+  readonly approvalReason?: string;
   /** The content that the agent expects in the file it is about to change. */
   readonly expectedFile?: FileExpectation;
 }

@@ -1,4 +1,4 @@
-import type { TaskCap, TaskEvent, TaskStatus, TokenCounts } from '@caribou/contracts';
+import type { ApprovalRule, TaskCap, TaskEvent, TaskStatus, TokenCounts } from '@caribou/contracts';
 import type { RunContext } from './run-context.js';
 
 /** A kind of subagent as described to the model. */
@@ -20,6 +20,8 @@ export interface TaskRequest {
   readonly tools: readonly string[];
   /** Names of the parent agent's skills when it is limited to some; the subagent gets no others. */
   readonly skills?: readonly string[];
+  /** Rules of the parent agent for calls that a person decides; they apply to the subagent too. */
+  readonly approvals?: readonly ApprovalRule[];
 }
 
 /** How a task ended. */

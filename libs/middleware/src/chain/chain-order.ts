@@ -1,5 +1,7 @@
 import { omitUndefined } from '@caribou/contracts';
 import { camelKeys } from '@caribou/config';
+import { approval } from '../approvals/approval.js';
+import { createApprovalRequest, createSpendingApproval, whyNoSpendingApproval } from './approval-entries.js';
 import type { ChainEntry, ChainOptions, ChainPorts } from './chain-types.js';
 import { clarification } from '../conversation/clarification.js';
 import { danglingToolCall } from '../model-calls/dangling-tool-call.js';
@@ -102,6 +104,11 @@ export const CHAIN: readonly ChainEntry[] = [
     ],
   },
   {
+    name: 'approval',
+    reason: 'outside all that checks calls: one that a person edited is checked like one of the model',
+    create: () => [approval()],
+  },
+  {
     name: 'sandbox-audit',
     reason: 'outside tool-error: a blocked command reaches no tool, and a note is put on an answer',
     create: (ports, options) => [sandboxAudit(ports.sandbox, options.commands)],
@@ -123,6 +130,13 @@ export const CHAIN: readonly ChainEntry[] = [
       'inside the audit, so that a refused call is recorded; outside deferred-tool-filter: tools that a skill forbids are not looked up either',
     leadOnly: true,
     create: () => [skillToolPolicy()],
+  },
+  {
+    name: 'spending-approval',
+    reason: 'before summarization: nothing is spent on a model while a person decides whether to go on',
+    leadOnly: true,
+    disabledReason: whyNoSpendingApproval,
+    create: (ports, options) => [createSpendingApproval(ports, options)],
   },
   {
     name: 'summarization',
@@ -229,6 +243,12 @@ export const CHAIN: readonly ChainEntry[] = [
     disabledReason: ({ config }) =>
       ifOff(config.safety_finish_reason?.enabled, 'safety_finish_reason.enabled is false'),
     create: (_, { config }) => [safetyFinish(config.safety_finish_reason)],
+  },
+  {
+    name: 'approval-request',
+    reason:
+      'inside all that checks, refuses or changes calls: nobody is asked for one that is not made, and what is approved is what is executed',
+    create: (_, options) => [createApprovalRequest(options)],
   },
   {
     name: 'clarification',

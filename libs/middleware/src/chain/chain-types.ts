@@ -1,4 +1,5 @@
 import type { ChainConfig, Config } from '@caribou/config';
+import type { ApprovalRule } from '@caribou/contracts';
 import type {
   AgentMiddleware,
   AnyTool,
@@ -48,6 +49,8 @@ export interface ChainOptions {
   readonly custom?: readonly AgentMiddleware[];
   /** Reads what the model is shown besides the conversation; nothing is shown when absent. */
   readonly context?: ReadContext;
+  /** Rules of the agent for calls that a person decides, besides those of the configuration. */
+  readonly approvals?: readonly ApprovalRule[];
   /** Skills of the user, including disabled ones; none when absent. */
   readonly skills?: readonly Skill[];
 }

@@ -16,10 +16,12 @@ const FULL = [
   'sandbox',
   'dangling-tool-call',
   'llm-error',
+  'approval',
   'sandbox-audit',
   'read-before-write',
   'tool-error',
   'skill-tool-policy',
+  'spending-approval',
   'summarization',
   'thread-context',
   'todo',
@@ -35,11 +37,13 @@ const FULL = [
   'terminal-response',
   'length-finish',
   'safety-finish',
+  'approval-request',
   'clarification',
 ];
 
 const LEAD_ONLY = [
   ...['uploads', 'skill-activation', 'skill-tool-policy', 'todo', 'title', 'memory', 'subagent-limit'],
+  'spending-approval',
   'clarification',
 ];
 
@@ -53,6 +57,11 @@ const RUN_SWITCHES: readonly Switch[] = [
   ['subagents', { subagents: true }, ['subagent-limit']],
   ['tool search', { config: { tool_search: { enabled: true } } }, ['deferred-tool-filter']],
   ['custom middlewares', { custom: [{ name: 'custom' }] }, ['custom']],
+  [
+    'a limit of spending',
+    { config: { approvals: { spending: { max_tokens: 1, max_cost: null } } } },
+    ['spending-approval'],
+  ],
   ['token budget', { config: { token_budget: { enabled: true } } }, ['token-budget']],
 ];
 
@@ -99,7 +108,7 @@ describe('the chain', () => {
       expect(namesOf(described)).toEqual(FULL);
       expect(namesOf(described.filter(({ active }) => active))).toEqual(expected);
     }
-    expect(combinations).toHaveLength(128 * (CONFIG_SWITCHES.length + 2));
+    expect(combinations).toHaveLength(256 * (CONFIG_SWITCHES.length + 2));
   });
 
   test("a subagent's chain is the lead's without what only a conversation with a user needs", () => {
@@ -118,6 +127,7 @@ describe('the chain', () => {
     const described = describeChain('lead', { vision: false, config: { title: { enabled: false } } });
     expect(described.every(({ reason }) => reason.length > 20)).toBe(true);
     expect(described.filter(({ active }) => !active).map(({ name, absent }) => `${name}: ${absent}`)).toEqual([
+      'spending-approval: approvals.spending has no limit',
       'thread-context: nothing is shown besides the conversation',
       'todo: the run is not in plan mode',
       'title: title.enabled is false',

@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import type { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from '@caribou/contracts';
 import { commandsIn, firstNames, nameOf } from './shell/nested-commands.js';
 import type { SimpleCommand } from './shell/simple-commands.js';
+import { matchesWildcard } from './wildcard.js';
 import { NestingError, type Substitution, type Word } from './shell/words.js';
 
 export interface CommandPolicy {
@@ -16,7 +17,7 @@ export interface AuditedCommand extends CommandAudit {
   readonly reasons: readonly string[];
 }
 
-const SEVERITY: Readonly<Record<CommandVerdict, number>> = { pass: 0, warn: 1, block: 2 };
+const SEVERITY: Readonly<Record<CommandVerdict, number>> = { pass: 0, warn: 1, ask: 2, block: 3 };
 
 const blockCommand = (id: string, reason: string): AuditedCommand => ({
   verdict: 'block',
@@ -128,37 +129,4 @@ function wordFits(wanted: readonly string[], { text }: Word): boolean {
 }
 
 const anyFits = (wanted: readonly string[], text: string | undefined): boolean =>
-  text !== undefined && wanted.some((pattern) => fitsPattern(pattern, text));
-
-/** Whether a text matches a pattern, in which `*` matches any characters and `\*` a literal star. */
-function fitsPattern(pattern: string, text: string): boolean {
-  const { first, between, last } = partsOf(pattern);
-  if (last === undefined) return text === first;
-  if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length) return false;
-  let at = first.length;
-  for (const part of between) {
-    const found = text.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return at <= text.length - last.length;
-}
-
-interface PatternParts {
-  readonly first: string;
-  readonly between: readonly string[];
-  /** The last part; undefined for a pattern without a star. */
-  readonly last: string | undefined;
-}
-
-/** Cache of parsed patterns; the rules of a process are few and do not change. */
-const parted = new Map<string, PatternParts>();
-
-function partsOf(pattern: string): PatternParts {
-  const known = parted.get(pattern);
-  if (known !== undefined) return known;
-  const [first = '', ...rest] = pattern.split(/(?<!\\)\*/).map((part) => part.replaceAll('\\*', '*'));
-  const parts = { first, between: rest.slice(0, -1), last: rest.at(-1) };
-  parted.set(pattern, parts);
-  return parts;
-}
+  text !== undefined && wanted.some((pattern) => matchesWildcard(pattern, text));

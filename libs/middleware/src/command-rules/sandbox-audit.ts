@@ -9,7 +9,7 @@ const MAX_LOGGED_CHARS = 200;
 
 /**
  * Checks each shell command against the rules before it runs. A blocked command is answered here and never executed;
- * otherwise the verdict is passed on for the sandbox's audit. The security boundary is the sandbox, not these rules.
+ * otherwise the verdict is passed on for the sandbox's audit; with `ask`, the layer `approval-request` has a person decide first. The security boundary is the sandbox, not these rules.
  */
 export function sandboxAudit(sandbox: SandboxPort, policy: CommandPolicy = DEFAULT_POLICY): AgentMiddleware {
   return {
@@ -25,6 +25,8 @@ export function sandboxAudit(sandbox: SandboxPort, policy: CommandPolicy = DEFAU
         { event: 'command.audit', verdict, rules, command: command.slice(0, MAX_LOGGED_CHARS) },
         `a shell command matched the rules: ${verdict}`,
       );
+      if (verdict === 'ask')
+        return next({ ...request, audit: { verdict, rules }, approvalReason: audited.reasons.join('; ') });
       if (verdict === 'warn') return withWarning(await next({ ...request, audit: { verdict, rules } }), audited);
       const scope = { userId: run.userId, threadId: run.threadId, epoch: run.epoch };
       await sandbox.blocked(scope, { key: `${run.runId}:${id}`, command, rules }, run.signal);

@@ -127,13 +127,14 @@ export class SubagentTasks implements SubagentPort {
   private newTask(asked: TaskRequest, run: RunContext): NewTask | undefined {
     const terms = this.options.termsOf(asked.type, run.context.model_name);
     if (terms === undefined) return undefined;
-    const { description, type, prompt, toolCallId, callerRunId = run.runId, tools, skills } = asked;
+    const { description, type, prompt, toolCallId, callerRunId = run.runId, tools, skills, approvals } = asked;
     const spec: TaskSpec = {
       parent: { thread_id: run.threadId, run_id: callerRunId, tool_call_id: toolCallId },
       subagent_type: type,
       description,
       tools: [...tools],
       ...(skills === undefined ? {} : { skills: [...skills] }),
+      ...(approvals === undefined ? {} : { approvals: [...approvals] }),
       model: terms.model,
       ...omitUndefined({ temperature: terms.hasOwnModel === true ? undefined : run.context.temperature }),
       args_hash: createHash('sha256')

@@ -85,7 +85,8 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
         redis.keys.threads(userId),
       ];
       const { waiting, running } = redis.keys.turnsOf(userId);
-      const keys = [accounts, ...accountKeys(userId), ...own, inFlight, stored, waiting, running];
+      const listed = [waiting, running, redis.keys.interrupted(userId)];
+      const keys = [accounts, ...accountKeys(userId), ...own, inFlight, stored, ...listed];
       await redis.run(scripts.finishUser, keys, [userId]);
       await redis.use((client) => client.zrem(redis.keys.turns.ready, userId));
     },

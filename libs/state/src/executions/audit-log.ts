@@ -33,7 +33,7 @@ export interface AuditLog {
 }
 
 /** The number of lines retained, at most about 300 MB; the oldest are removed first. */
-const MAX_LINES = 100_000;
+export const MAX_AUDIT_LINES = 100_000;
 
 /**
  * The audit stream. It is a Redis stream and not a JetStream one: every execution needs Redis anyway, which holds its
@@ -46,7 +46,7 @@ export function redisAuditLog(redis: RedisConnection): AuditLog {
       await redis.use((client) =>
         Promise.all(
           lines.map((line) =>
-            client.xadd(redis.keys.audit, 'MAXLEN', '~', MAX_LINES, '*', 'line', JSON.stringify(line)),
+            client.xadd(redis.keys.audit, 'MAXLEN', '~', MAX_AUDIT_LINES, '*', 'line', JSON.stringify(line)),
           ),
         ),
       );

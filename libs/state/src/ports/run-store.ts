@@ -1,4 +1,5 @@
 import type { CronStart } from './cron-store.js';
+import type { DecisionLine } from './decision-line.js';
 import type { BudgetState, Payer } from './usage-ledger.js';
 import type {
   CancelAction,
@@ -257,6 +258,10 @@ export interface AdmitRequest extends ThreadKey {
   readonly delayMs?: number;
   /** The due time of a cron that this run is for. */
   readonly cron?: CronStart;
+  /** The head that the input answers a question of; refused when the thread has another one, or a run in flight. */
+  readonly expectedHead?: string;
+  /** Decisions that the run carries out, for the audit stream. */
+  readonly decisions?: readonly DecisionLine[];
 }
 
 export interface AdmitResult {

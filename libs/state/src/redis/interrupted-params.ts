@@ -3,4 +3,8 @@ import type { RedisConnection } from './connection.js';
 
 /** The parameter `interrupted` of scripts that include interrupts.lua; none for tasks, whose parents ask for them. */
 export const interruptedParams = ({ keys }: RedisConnection, { userId }: Pick<ThreadKey, 'userId'>) =>
-  keys.erasing === undefined ? {} : { interrupted: { threads: keys.interrupted(userId), due: keys.interruptsDue } };
+  keys.erasing === undefined
+    ? {}
+    : {
+        interrupted: { threads: keys.interrupted(userId), due: keys.interruptsDue, waiting: keys.interruptsWaiting },
+      };

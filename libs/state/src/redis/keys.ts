@@ -88,6 +88,8 @@ export interface StoreKeys {
   interrupted(userId: string): string;
   /** Sorted set of all users: threads with an interrupt that has a deadline, by the first one. */
   readonly interruptsDue: string;
+  /** Sorted set of all users: threads that wait for answers, by the time since when. */
+  readonly interruptsWaiting: string;
   /** Sorted set of all users: threads with a slot, by the end of its lease. */
   readonly slots: string;
   /** Hash: thread → token of the holder of its slot. */
@@ -188,6 +190,11 @@ const modelKeys = (base: string): ModelKeys => ({
   turns: `${base}:turns`,
 });
 
+const interruptKeys = (prefix: string) => ({
+  interruptsDue: `${prefix}interrupts:due`,
+  interruptsWaiting: `${prefix}interrupts:waiting`,
+});
+
 const userTurnKeys = (user: string): UserTurnKeys => ({ waiting: `${user}:waiting`, running: `${user}:running` });
 
 const delayedKeys = (prefix: string, owner: string): DelayedKeys => ({
@@ -278,7 +285,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     ...timedKeys(prefix),
     idempotency: (userId, key) => `${user(userId)}:idempotency:${key}`,
     interrupted: (userId) => `${user(userId)}:interrupted`,
-    ...{ interruptsDue: `${prefix}interrupts:due`, slots: `${prefix}slots`, slotTokens: `${prefix}slots:tokens` },
+    ...{ slots: `${prefix}slots`, slotTokens: `${prefix}slots:tokens`, ...interruptKeys(prefix) },
     childThreads: ({ userId, threadId }) => `${prefix}offspring:${strict(userId)}:${strict(threadId)}`,
     probe: `${prefix}probe`,
     volume: `${prefix}volume`,

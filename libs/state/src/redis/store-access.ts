@@ -31,7 +31,7 @@ function patternsOf(keys: StoreKeys) {
     binding: [sandbox],
     executions: [executions, `${keys.executionPrefix(anyThread)}*`],
     threads: [`${record}*`, keys.pending, keys.threads(ANY), inFlight, stored],
-    interrupts: [keys.interrupted(ANY), keys.interruptsDue],
+    interrupts: [keys.interrupted(ANY), keys.interruptsDue, keys.interruptsWaiting],
     turns: [ready, capped, ...Object.values<string>({ ...keys.turnsOf(ANY) })],
     threadRecords: [record],
     runs: [`${keys.runPrefix(ANY)}*`],
@@ -74,6 +74,8 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
         reads: own.processes,
         writes: [
           ...own.interrupts,
+          // The admission of a run that continues a thread records who decided.
+          ...own.audit,
           ...[own.threads, own.turns, own.runs, own.events, own.executions, own.idempotency].flat(),
           ...own.conversions,
           ...[own.skills, own.agents, own.models, own.memories, own.memoryJobs].flat(),

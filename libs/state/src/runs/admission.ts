@@ -19,6 +19,7 @@ import type { ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { runOf, summaryOf } from './run-codec.js';
 import { readRun } from './run-records.js';
+import { MAX_AUDIT_LINES } from '../executions/audit-log.js';
 import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { parseStored } from '../redis/stored-json.js';
@@ -85,6 +86,15 @@ function refusedCommand([outcome, interrupt]: Reply, details: Details): Error | 
         `command.resume: the thread waits for no answer to interrupt ${String(interrupt)}; it may have been answered already`,
         { details: { ...details, interruptId: interrupt } },
       );
+    case 'expired':
+      return new ConflictError(
+        `the deadline of interrupt ${String(interrupt)} has passed: it can no longer be answered`,
+        {
+          details: { ...details, interruptId: interrupt },
+        },
+      );
+    case 'early':
+      return new ConflictError(`the deadline of interrupt ${String(interrupt)} has not passed yet`, { details });
     case 'other_checkpoint':
       return new ConflictError('command: the thread went on since the checkpoint that the request names', { details });
     default:
@@ -169,8 +179,22 @@ function readRegeneratedRunId({ metadata }: AdmitRequest): string {
 }
 
 /** The interrupts that the run answers; none for a run with an input. */
-const resumeParams = ({ kwargs: { command } }: AdmitRequest) =>
-  command === undefined ? {} : { resume: Object.keys(command.answers ?? {}) };
+const resumeParams = ({ keys }: RedisConnection, { kwargs: { command } }: AdmitRequest) =>
+  command === undefined
+    ? {}
+    : {
+        resume: Object.keys(command.answers ?? {}),
+        // The answers to a task are those that its parent got in time.
+        ...(keys.erasing === undefined
+          ? {}
+          : { answered_by: command.answered_by === undefined ? 'deadline' : 'person' }),
+      };
+
+/** What the admission writes into the audit stream: with it, so that no decision takes effect unrecorded. */
+const auditParams = ({ keys }: RedisConnection, { decisions = [] }: AdmitRequest) =>
+  decisions.length === 0
+    ? {}
+    : { audit: { key: keys.audit, lines: decisions.map((line) => JSON.stringify(line)), max: MAX_AUDIT_LINES } };
 
 const budgetParams = ({ ledger }: StoreSettings) => (ledger === undefined ? {} : budgetCheck(ledger));
 
@@ -221,7 +245,9 @@ export function admissions(
         regenerates: readRegeneratedRunId(request),
         traceparent: request.traceparent ?? '',
         body_hash: idempotency?.bodyHash ?? '',
-        ...resumeParams(request),
+        ...resumeParams(redis, request),
+        expected_head: request.expectedHead,
+        ...auditParams(redis, request),
         max_queued: settings.maxQueuedRuns,
         max_in_flight: settings.maxInFlightRuns,
         max_pending: settings.maxPending,

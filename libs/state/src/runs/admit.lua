@@ -9,8 +9,9 @@
               events_ttl_ms, max_log_bytes, kept_checkpoints, outbox (announce-end.lua); for a run with a webhook `webhook`: {url, max} (events
               of the user that may wait); for one that waits for its time `delay`: {ms, max} (such runs of the user), and delayed
               (delayed.lua); for one that a cron starts `cron` (cron-due.lua); for a run that continues a thread `resume`, the ids of the
-              interrupts that it answers; with strategy `steer` those of steer.lua; texts: metadata, kwargs, metadata of a new thread,
-              those of steer.lua
+              interrupts that it answers, `answered_by` ('person' or 'deadline'; absent for a task), `expected_head` (the checkpoint with
+              the question that its input answers), and `audit`, {key, lines, max}: JSON objects to which the time is added; with strategy
+              `steer` those of steer.lua; texts: metadata, kwargs, metadata of a new thread, those of steer.lua
   Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
           thread is under way, or this one waits for its time}
@@ -21,6 +22,7 @@
          {'other_body'}, {'gone', run id}, {'no_thread'}, {'no_checkpoint'}, {'busy'}, {'full'}, {'quota'}, {'crowded'}, {'many'},
          {'budget', 'user' or 'key', its cost, its limit, time in ms}, {'large', bytes of the state}, {'stored', bytes}, {'delays'}, {'events'}, {'not_due'}, {'erasing'}: is_being_erased,
          {'nothing_asked'}, {'unknown_interrupt', id}, {'other_checkpoint'}: the interrupts of the head are answered or gone,
+         {'expired', id}, {'early', id}: only its deadline, or not yet its deadline, may answer it,
          {'damaged', key}: nothing is written ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
@@ -29,7 +31,7 @@
 -- @include ../includes/create.lua
 -- @include ../includes/state-bytes.lua
 -- @include ../includes/ledger.lua
--- @include ../includes/interrupts.lua
+-- @include ../interrupts/interrupts.lua
 -- @include ../includes/ordinal.lua
 -- @include ../delayed/delayed.lua
 -- @include clear-thread.lua
@@ -71,13 +73,17 @@ local delay = p.delay
 local target = not delay and p.strategy == 'steer' and steered_run(current, queued) or nil
 local clears = not delay and (p.strategy == 'interrupt' or p.strategy == 'rollback')
 local busy = #queued > 0 or (current and current.cancel == '')
-if not delay and (p.strategy == 'reject' or p.resume) and busy then return { 'busy' } end
+if not delay and (p.strategy == 'reject' or p.resume or p.expected_head) and busy then return { 'busy' } end
+if p.expected_head and (not record or record.head ~= p.expected_head) then return { 'nothing_asked' } end
 if p.resume and #p.resume > 0 then
   local open = {}
-  for _, asked in ipairs(open_in(record and record['v:interrupts'])) do open[asked.id] = true end
+  for _, asked in ipairs(open_in(record and record['v:interrupts'])) do open[asked.id] = asked end
   if not next(open) then return { 'nothing_asked' } end
   for _, id in ipairs(p.resume) do
     if not open[id] then return { 'unknown_interrupt', id } end
+    local is_due = open[id].expires_ms and now_ms >= open[id].expires_ms
+    if is_due and p.answered_by == 'person' then return { 'expired', id } end
+    if not is_due and p.answered_by == 'deadline' then return { 'early', id } end
   end
 end
 if not target and not delay and not clears and #queued >= p.max_queued then return { 'full' } end
@@ -182,6 +188,11 @@ else
 end
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
+if p.audit then
+  for _, line in ipairs(p.audit.lines) do
+    redis.call('XADD', p.audit.key, 'MAXLEN', '~', p.audit.max, '*', 'line', '{"at":"' .. now_iso .. '",' .. line:sub(2))
+  end
+end
 if idempotency_key then redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run })) end
 if p.cron then start_cron_run(p.run) end
 return { 'ok', fields, cancelled, ended, to_come, others + 1, (current or delay) and 1 or 0 }

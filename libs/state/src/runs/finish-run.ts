@@ -1,4 +1,4 @@
-import type { RunEvent, RunStatus } from '@caribou/contracts';
+import { openQuestionsIn, type RunEvent, type RunStatus } from '@caribou/contracts';
 import type { DeadLetter, FinishRequest, FinishResult, RunLease, ThreadHead } from '../ports/run-store.js';
 import {
   checkpointCall,
@@ -60,6 +60,10 @@ function memoryQueueEntry(redis: RedisConnection, lease: RunLease, { agent }: { 
   return { due, user_due: userDue, jobs, member: memoryMember(lease, agent), agent };
 }
 
+/** Whether the thread ends with a question to the user. */
+const questionParams = ({ commit }: FinishRequest) =>
+  commit !== undefined && openQuestionsIn(commit.state.messages).length > 0 ? { question: true } : {};
+
 /** The list for dead letters and the letter as JSON. */
 const deadLetters = (redis: RedisConnection, letter: DeadLetter) => ({
   key: redis.keys.deadLetters,
@@ -95,6 +99,7 @@ export async function finishRun(
       journal_ttl_ms: settings.journalTtlMs,
       executions: redis.keys.executionPrefix(lease),
       ...interruptedParams(redis, lease),
+      ...questionParams(request),
       kept_checkpoints: settings.keptCheckpoints,
       ...(request.remember === undefined ? {} : { remember: memoryQueueEntry(redis, lease, request.remember) }),
       ...(request.deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, request.deadLetter) }),

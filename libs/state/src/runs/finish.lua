@@ -6,7 +6,7 @@
               may know), incomplete (whether events up to that number are missing here), those of run-commit.lua when
               `commit` is there, and with it has_next (whether its checkpoint names further nodes),
               events_ttl_ms, idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
-              execution entries), interrupted (interrupts.lua), and where memory is to be extracted `remember`: {due, user_due,
+              execution entries), interrupted (interrupts.lua), question (whether the thread ends with a question), and where memory is to be extracted `remember`: {due, user_due,
               jobs, member, agent}, the keys of memory-job.lua; where a dead letter belongs to it
               `dead_letters`: {key, letter, max}; with a limit of running threads `turns` (turn-queue.lua); `replaced`: {kwargs} to put into a record that cannot be read
               texts: those of run-commit.lua, then the other entries
@@ -17,7 +17,7 @@
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
--- @include ../includes/interrupts.lua
+-- @include ../interrupts/interrupts.lua
 -- @include ../steering/waiting-list.lua
 local turns = p.turns
 -- @include ../turns/turn-queue.lua
@@ -147,6 +147,10 @@ release_lease()
 local asked = asked_after(thread_fields)
 local open = open_in(asked)
 local more = settle(record, settled_status(open), '', thread_fields)
-if (asked or record['v:interrupts']) and record.temporary ~= '1' then list_interrupts(open, pending_member) end
+local question = p.question and not rollback
+if (asked or record['v:interrupts'] or question or record.question) and record.temporary ~= '1' then
+  list_interrupts(open, pending_member, question)
+  if question then redis.call('HSET', record_key, 'question', '1') else redis.call('HDEL', record_key, 'question') end
+end
 if turns and leave_running(user, thread_id) then more = true end
 return { 'ok', rollback and 1 or 0, first, checkpoint, created_at, more and 1 or 0, run.bytes, budget }

@@ -10,7 +10,7 @@
 -- @include ../includes/clock.lua
 -- @include ../includes/create.lua
 -- @include ../includes/state-bytes.lua
--- @include ../includes/interrupts.lua
+-- @include ../interrupts/interrupts.lua
 local refusal, record = refused_idle()
 if refusal then return refusal end
 local copies = { more_key(1), more_key(2), more_key(3), more_key(4), more_key(5), more_key(6) }
@@ -46,7 +46,7 @@ end
 local metadata = take()
 redis.call('HSET', copy, 'created_at', now_iso, 'updated_at', now_iso, 'pruned', '',
   'metadata', metadata ~= '' and metadata or record.metadata)
-redis.call('HDEL', copy, 'epoch', 'delayed', 'steering')
+redis.call('HDEL', copy, 'epoch', 'delayed', 'steering', 'question')
 if p.at then end_with(p.at) end
 local open = open_in(redis.call('HGET', copy, 'v:interrupts'))
 if #open > 0 then

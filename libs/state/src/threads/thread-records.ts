@@ -125,6 +125,7 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
           delayed: redis.keys.delayedRuns(thread.userId),
           outbox: outboxParams(redis, thread.userId),
           idempotency: withIdempotency ? redis.keys.idempotency(thread.userId, '') : undefined,
+          ...interruptedParams(redis, thread),
         },
         moreKeys: [
           ...[redis.keys.executionPrefix(thread), redis.keys.conversions(thread), jobs, due, userDue, running],

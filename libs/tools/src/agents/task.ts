@@ -6,7 +6,7 @@ import {
   type SubagentPort,
   type ToolOutcome,
 } from '@caribou/core';
-import { omitUndefined } from '@caribou/contracts';
+import { type ApprovalRule, omitUndefined } from '@caribou/contracts';
 import { z } from 'zod';
 import { taskOutcome } from './task-texts.js';
 
@@ -31,11 +31,13 @@ const Input = z.object({
  *
  * @param toolNames names of the tools of the agent that has this tool
  * @param skillNames names of that agent's skills; null: all
+ * @param approvals that agent's rules for calls that a person decides
  */
 export function taskTool(
   subagents: SubagentPort,
   toolNames: readonly string[],
   skillNames: readonly string[] | null = null,
+  approvals: readonly ApprovalRule[] = [],
 ): AnyTool {
   return {
     name: 'task',
@@ -54,7 +56,8 @@ export function taskTool(
       const skills = skillNames === null ? {} : { skills: skillNames };
       const callerRunId = askingRunOf(state, toolScope(toolCallId));
       const caller = omitUndefined({ callerRunId });
-      const asked = { toolCallId, ...caller, description, prompt, type, tools, ...skills };
+      const rules = approvals.length === 0 ? {} : { approvals };
+      const asked = { toolCallId, ...caller, description, prompt, type, tools, ...skills, ...rules };
       return taskOutcome(await subagents.delegate(asked, run, (data) => run.emit({ kind: 'custom', data })));
     },
   };

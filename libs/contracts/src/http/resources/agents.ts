@@ -12,6 +12,7 @@ import {
   AgentToolGroups,
   UserProfile,
 } from '../../settings/agents.js';
+import { AgentApprovals } from '../../settings/approval-rules.js';
 import { QueryFlag, route } from '../route.js';
 
 const group = 'Agents';
@@ -71,6 +72,7 @@ const Agent = z.object({
   model_settings: AgentModelSettings,
   thinking_enabled: AgentThinking,
   reasoning_effort: AgentEffort,
+  approvals: AgentApprovals.describe('Rules for calls that a person decides, besides those of the configuration'),
   soul: z.string().nullable().describe('null in lists'),
   version: z.number().int().describe('New after each change'),
   created_at: z.string(),
@@ -89,6 +91,7 @@ const settings = {
   model_settings: AgentModelSettings.optional(),
   thinking_enabled: AgentThinking.optional(),
   reasoning_effort: AgentEffort.optional(),
+  approvals: AgentApprovals.optional(),
   soul: AgentSoul.nullish(),
 };
 

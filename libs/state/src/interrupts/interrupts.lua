@@ -14,19 +14,22 @@ local function asked_after(changed)
   return redis.call('HGET', record_key, 'v:interrupts')
 end
 
--- Lists the thread as one that waits, or not. p.interrupted: {threads, due}, sorted sets of the user's waiting threads by time
--- and of all threads by their first deadline; absent where threads have no owner who could answer.
-local function list_interrupts(open, member)
+-- Lists the thread as one that waits, or not. p.interrupted: {threads, due, waiting}, sorted sets of the user's waiting threads by
+-- time, of all threads by their first deadline, and of all threads by time; absent where threads have no owner who could
+-- answer. `question`: the last run ended with a question, which the next input answers.
+local function list_interrupts(open, member, question)
   if not p.interrupted then return end
   local first
   for _, asked in ipairs(open) do
     if asked.expires_ms and (not first or asked.expires_ms < first) then first = asked.expires_ms end
   end
   local thread = member:match('/(.*)$')
-  if #open > 0 then
-    redis.call('ZADD', p.interrupted.threads, now_ms, thread)
+  if #open > 0 or question then
+    redis.call('ZADD', p.interrupted.threads, 'NX', now_ms, thread)
+    redis.call('ZADD', p.interrupted.waiting, 'NX', now_ms, member)
   else
     redis.call('ZREM', p.interrupted.threads, thread)
+    redis.call('ZREM', p.interrupted.waiting, member)
   end
   if first then
     redis.call('ZADD', p.interrupted.due, first, member)

@@ -1,0 +1,154 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  ApprovalAnswer,
+  ConflictError,
+  type InterruptRecord,
+  LEAD_AGENT,
+  NotFoundError,
+  RunCreate,
+  type ThreadInterrupts,
+  UnavailableError,
+  uuidOf,
+} from '@caribou/contracts';
+import type { Logger, ThreadKey } from '@caribou/core';
+import type { AdmitRequest, ThreadStore, WaitingThreads } from '@caribou/state';
+import { decisionLine } from '../runs/decision-lines.js';
+import { parseAssistantId } from '../assistants/assistant-catalog.js';
+import { admitRequest, continueWith } from '../runs/run-request.js';
+import type { GatewaySettings } from '../settings.js';
+
+export interface DeadlinePorts {
+  readonly waiting: Pick<WaitingThreads, 'listDue' | 'refresh'>;
+  readonly store: Pick<ThreadStore, 'getThread' | 'admit'>;
+  readonly dispatchTurn: (thread: ThreadKey) => Promise<void>;
+  readonly settings: Pick<GatewaySettings, 'models' | 'maxTurns' | 'maxTurnsCap'>;
+  /** Interval between two sweeps, in milliseconds. */
+  readonly sweepMs: number;
+  readonly logger: Logger;
+}
+
+const PAGE = 100;
+/** Pages of one sweep. */
+const MAX_PAGES = 20;
+/** Time that a stopping gateway waits for the current sweep. */
+const STOP_MS = 5_000;
+
+/**
+ * Answers interrupts whose deadline has passed. Deadlines are entries of a sorted set in the store and cost no process anything;
+ * any gateway finds those that are due by the clock of the store. The admission of the continuing run answers each once, whichever
+ * gateways do it at the same time, and never together with a person's decision.
+ */
+export class InterruptDeadlines {
+  private readonly stopping = new AbortController();
+  private loop: Promise<void> = Promise.resolve();
+
+  constructor(private readonly ports: DeadlinePorts) {}
+
+  /** Begins the first sweep now, and repeats it every `sweepMs` until `stop`. */
+  start(): void {
+    this.loop = this.sweepUntilStopped();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await Promise.race([this.loop, delay(STOP_MS, undefined, { ref: false })]);
+  }
+
+  /** Does one sweep and returns how many runs it started. Threads that are busy are left to the next one. */
+  async sweep(): Promise<number> {
+    let [skip, started] = [0, 0];
+    for (let page = 0; page < MAX_PAGES && !this.stopping.signal.aborted; page += 1) {
+      const { nowMs, threads } = await this.ports.waiting.listDue({ skip, limit: PAGE });
+      for (const thread of threads) {
+        const outcome = await this.logErrors(() => this.answer(thread, nowMs));
+        if (outcome === 'started') started += 1;
+        // The entry stays until the run has begun to answer, or has ended.
+        if (outcome !== 'removed') skip += 1;
+      }
+      if (threads.length < PAGE) break;
+    }
+    return started;
+  }
+
+  private async answer(thread: ThreadKey, nowMs: number): Promise<'started' | 'removed' | 'left'> {
+    const { waiting, store, dispatchTurn, logger } = this.ports;
+    const interrupts = await this.interruptsOf(thread);
+    const due = interrupts.open.filter(({ expires_ms: expiresMs }) => expiresMs !== undefined && expiresMs <= nowMs);
+    if (due.length === 0) {
+      await waiting.refresh(thread);
+      return 'removed';
+    }
+    try {
+      const { run, repeated } = await store.admit(this.requestFor(thread, due, interrupts));
+      if (repeated) return 'left';
+      logger.info(
+        { event: 'interrupt.expire', threadId: thread.threadId, runId: run.run_id, count: due.length },
+        'the deadline of interrupts has passed',
+      );
+      void dispatchTurn(thread);
+      return 'started';
+    } catch (error) {
+      // A run of the thread is in flight, or somebody has answered meanwhile.
+      if (error instanceof ConflictError) return 'left';
+      throw error;
+    }
+  }
+
+  private async interruptsOf(thread: ThreadKey): Promise<ThreadInterrupts> {
+    try {
+      return (await this.ports.store.getThread(thread)).values.interrupts ?? { open: [], answered: [] };
+    } catch (error) {
+      if (error instanceof NotFoundError) return { open: [], answered: [] };
+      throw error;
+    }
+  }
+
+  /** The id of the run is derived from what it answers, so that no two gateways start one each. */
+  private requestFor(
+    thread: ThreadKey,
+    due: readonly InterruptRecord[],
+    { continues }: ThreadInterrupts,
+  ): AdmitRequest {
+    const { settings } = this.ports;
+    const { command: _none, input: _input, ...given } = RunCreate.parse({ assistant_id: LEAD_AGENT });
+    const body = { ...given, input: null };
+    const continued = continues === undefined ? body : continueWith(body, continues, settings);
+    const answers = Object.fromEntries(due.map(({ id, on_expiry: answer }) => [id, answer ?? null]));
+    const target = { ...thread, temporary: false, ifNotExists: 'reject' } as const;
+    const assistant = parseAssistantId(LEAD_AGENT);
+    const request = admitRequest({ ...continued, command: { answers } }, target, { ...settings, assistant });
+    const ids = due.map(({ id }) => id).sort();
+    const runId = uuidOf(JSON.stringify(['deadline', thread.userId, thread.threadId, ids]));
+    return { ...request, runId, decisions: due.flatMap((interrupt) => expiryLine(interrupt, { thread, runId })) };
+  }
+
+  private async sweepUntilStopped(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await this.logErrors(() => this.sweep());
+      await delay(this.ports.sweepMs, undefined, { signal, ref: false }).catch((reason: unknown) => {
+        if (!signal.aborted) throw reason;
+      });
+    }
+  }
+
+  /** Logs every error, so that one thread does not hold up the others; the next sweep repeats it. */
+  private async logErrors<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      const level = error instanceof UnavailableError ? 'warn' : 'error';
+      this.ports.logger[level](
+        { event: 'interrupt.expire', outcome: 'error', error },
+        'a deadline was not carried out',
+      );
+      return undefined;
+    }
+  }
+}
+
+function expiryLine(interrupt: InterruptRecord, carried: { readonly thread: ThreadKey; readonly runId: string }) {
+  const decision = ApprovalAnswer.safeParse(interrupt.on_expiry).data;
+  if (interrupt.kind !== 'approval' || decision === undefined) return [];
+  return [decisionLine({ interrupt, decision }, carried)];
+}
