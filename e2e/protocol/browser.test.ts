@@ -66,6 +66,21 @@ async function shows(page: Page, expected: readonly string[]): Promise<void> {
 const settles = (page: Page): Promise<unknown> =>
   page.getByRole('status').filter({ hasText: 'ready' }).waitFor({ timeout: 30_000 });
 
+/**
+ * Resolves once the server has confirmed so many subscriptions of the page's next socket: one that is lost before is not sent again by
+ * the SDK.
+ */
+async function subscriptionsOf(page: Page, count: number): Promise<void> {
+  let confirmed = 0;
+  page.once('websocket', (socket) => {
+    socket.on(
+      'framereceived',
+      ({ payload }) => void (confirmed += String(payload).includes('"subscription_id"') ? 1 : 0),
+    );
+  });
+  await waitFor(() => confirmed >= count, { what: 'the subscriptions of the page', timeoutMs: 60_000 });
+}
+
 async function send(page: Page, text: string): Promise<void> {
   await page.getByLabel('message').fill(text);
   await page.getByText('Send').click();
@@ -136,8 +151,10 @@ async function send(page: Page, text: string): Promise<void> {
       await question.waitFor({ timeout: 30_000 });
       expect(await question.textContent()).toContain(`May I ${what}?`);
 
+      const subscribed = transport === 'websocket' ? subscriptionsOf(page, 2) : Promise.resolve();
       await page.reload();
       await question.waitFor({ timeout: 30_000 });
+      await subscribed;
       await killGateway();
       await page.getByText('Yes').click();
       await shows(page, [script, '', `did ${what} as "yes"`, 'It is done.']);
