@@ -228,18 +228,9 @@ export { RunCreate, startCheckpointOf } from './http/threads/run-create.js';
 export type { InputMessage, ReturnedAi, ReturnedTool } from './http/threads/input-messages.js';
 export { type EditReplayReply, type ReplayReply, replayRoutes } from './http/threads/replays.js';
 export { runRoutes, statelessRoutes } from './http/threads/runs.js';
-export {
-  CommandEnvelope,
-  type CommandMethod,
-  type CommandParams,
-  commandParams,
-  type CommandReply,
-  type EventFilter,
-  PROTOCOL_CHANNELS,
-  type ProtocolChannel,
-  type ProtocolErrorCode,
-  protocolRoutes,
-} from './http/threads/protocol.js';
+export { CommandEnvelope, commandParams, PROTOCOL_CHANNELS, protocolRoutes } from './http/threads/protocol.js';
+export type { CommandMethod, CommandParams, CommandReply, EventFilter } from './http/threads/protocol.js';
+export type { ProtocolChannel, ProtocolErrorCode } from './http/threads/protocol.js';
 export { type NewAccountInput, SignInFailure, signInRoutes, type UserReply } from './http/resources/sign-in.js';
 export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from './http/resources/usage.js';
 export { userRoutes } from './http/resources/users.js';
@@ -247,7 +238,7 @@ export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/res
 export { systemRoutes } from './http/resources/system.js';
 export { type DelegatedTaskDetailReply, type DelegatedTaskReply, type SubagentStep } from './http/threads/tasks.js';
 export { taskRoutes } from './http/threads/tasks.js';
-export { type ApprovalsReply, approvalRoutes, type WaitingReply } from './http/threads/approvals.js';
+export { type ApprovalsReply, approvalRoutes, type WaitingReply } from './http/resources/approvals.js';
 export { type OpenQuestion, openQuestionsIn, toAnswerMessage } from './records/human-input.js';
 export { threadRoutes } from './http/threads/threads.js';
 export { type ExactLogFields, type LogFields, logFields } from './common/log-fields.js';

@@ -1,4 +1,4 @@
-import { approvalRoutes } from './http/threads/approvals.js';
+import { approvalRoutes } from './http/resources/approvals.js';
 import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
 import { cronRoutes } from './http/resources/crons.js';

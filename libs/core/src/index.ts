@@ -68,7 +68,6 @@ export type { AnswerExtras, ModelCall, ModelCatalog, ModelDelta, ModelPort } fro
 export {
   answerInterrupts,
   askingRunOf,
-  type InterruptAnswer,
   Interrupted,
   type InterruptRequest,
   interruptsAfter,

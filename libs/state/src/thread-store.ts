@@ -7,7 +7,7 @@ import type { RedisConnection } from './redis/connection.js';
 import { runLists } from './runs/run-lists.js';
 import { runRecords } from './runs/run-records.js';
 import { runRemoval } from './runs/run-removal.js';
-import { requestPause } from './runs/pause-run.js';
+import { requestPause } from './pause/pause-run.js';
 import { stateUpdates } from './checkpoints/state-updates.js';
 import { type StoreOptions, storeSettings } from './redis/store-settings.js';
 import { threadFeed } from './threads/thread-feed.js';

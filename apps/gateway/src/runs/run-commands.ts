@@ -71,17 +71,33 @@ export async function resolveCommand(
   const { status, values } = await store.getThread(key);
   const { interrupts } = values;
   const { open, continues }: Pick<ThreadInterrupts, 'open' | 'continues'> = interrupts ?? { open: [] };
-  const answer = open.length === 0 ? await answerQuestion(store, key, resume) : undefined;
-  if (answer !== undefined) return answer;
-  // A breakpoint has no interrupt: any value continues from it.
-  if (open.length === 0 && status === 'interrupted' && !isByInterrupt(resume)) {
-    const head = await store.head(key);
-    if (head !== null) return { command: { ...rest, answers: {} }, expectedHead: head.checkpointId };
+  if (open.length === 0) {
+    const answer = await answerWithoutInterrupt(store, key, { resume, rest, isPaused: status === 'interrupted' });
+    if (answer !== undefined) return answer;
   }
   const given = answersOf(resume, open);
   for (const interrupt of open) if (Object.hasOwn(given, interrupt.id)) refuseSender(interrupt, sender);
   const { answers, decided } = readDecisions(given, open);
   return { command: { ...rest, answers, answered_by: sender.userId }, decided, ...omitUndefined({ continues }) };
+}
+
+interface Continuation {
+  readonly resume: unknown;
+  readonly rest: RunCommand;
+  /** Whether the thread waits at a breakpoint. */
+  readonly isPaused: boolean;
+}
+
+/** A breakpoint has no interrupt: any value continues from it. Undefined when the thread waits for nothing. */
+async function answerWithoutInterrupt(
+  store: CommandStore,
+  key: ThreadKey,
+  { resume, rest, isPaused }: Continuation,
+): Promise<ResolvedCommand | undefined> {
+  const answer = await answerQuestion(store, key, resume);
+  if (answer !== undefined || !isPaused || isByInterrupt(resume)) return answer;
+  const head = await store.head(key);
+  return head === null ? undefined : { command: { ...rest, answers: {} }, expectedHead: head.checkpointId };
 }
 
 /**

@@ -12,7 +12,6 @@ import {
   type RunRecord,
   type RunSummary,
   type runRoutes,
-  UnavailableError,
   omitUndefined,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
@@ -28,7 +27,8 @@ import { decisionLine } from './decision-lines.js';
 import { admitRequest, continueWith, type RunTarget } from './run-request.js';
 import { resumeRequest } from './resume-request.js';
 import { checkSteering } from './steering-input.js';
-import { StoreDeadline } from './store-deadline.js';
+import { StoreDeadline } from './store/store-deadline.js';
+import { storeRun } from './store/store-run.js';
 import { timedFieldsOf } from './timed-request.js';
 
 /**
@@ -305,36 +305,6 @@ interface Admission {
   readonly headers: Pick<StartHeaders, 'traceparent' | 'apiKey' | 'onAdmitted'>;
   readonly deadline: StoreDeadline;
 }
-
-/**
- * Stores a run. When the reply is lost, the run's record is read. When that fails too, the error names the run, because
- * a stalled Redis may store it later.
- */
-async function storeRun(
-  store: Pick<ThreadStore, 'admit' | 'getRun'>,
-  request: AdmitRequest,
-  deadline: StoreDeadline,
-): Promise<AdmitResult> {
-  try {
-    return await deadline.within(() => store.admit(request));
-  } catch (error) {
-    if (!(error instanceof UnavailableError) || error.details['noEffect'] === true) throw error;
-    try {
-      // Its messages may be with another run; they are recognized by their ids.
-      if (request.multitaskStrategy === 'steer') return await deadline.within(() => store.admit(request));
-      const run = await deadline.within(() => store.getRun(request, request.runId));
-      return { run, repeated: false, cancelled: [], ended: [], isUnderWay: false, stateBytes: 0, runs: null };
-    } catch {
-      throw mayBeStored(request, error);
-    }
-  }
-}
-
-const mayBeStored = ({ runId, threadId }: AdmitRequest, cause: UnavailableError): UnavailableError =>
-  new UnavailableError(`the store did not answer; run ${runId} on thread ${threadId} may have been stored`, {
-    cause,
-    details: { ...cause.details, shown: { run_id: runId, thread_id: threadId } },
-  });
 
 /** Refuses `on_completion: delete` for a thread that the client named, because only the client may delete it. */
 function refuseToDelete(body: Pick<RunCreate, 'on_completion'>): void {

@@ -6,7 +6,7 @@ import { type StoreOptions, storeSettings } from '../redis/store-settings.js';
 import { callThread } from '../redis/thread-call.js';
 import { toEndedRuns } from '../runs/admission.js';
 import { readRun } from '../runs/run-records.js';
-import { endParams } from '../runs/timed-params.js';
+import { endParams } from '../shared/timed-params.js';
 
 const scripts = { due: loadScript('delayed/due-delayed'), start: loadScript('delayed/start-delayed') };
 

@@ -20,7 +20,7 @@ local function read_totals(spent)
   return known
 end
 
--- @include ledger.lua
+-- @include ../usage/ledger.lua
 -- Adds to the thread's totals and to the ledger; returns the changed fields of the run's record as arguments of HSET.
 local function count_usage(run)
   local spent = p.usage

@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { BugError, InvalidRequestError, MemoryAgent, UserId } from '@caribou/contracts';
+import { BugError } from '@caribou/contracts';
 import type { MemoryJobKey, MemoryScope, ModelEndpoint, ThreadKey } from '@caribou/core';
 import type {
   AccountKeys,
@@ -17,6 +16,19 @@ import type {
   TurnKeys,
   UserTurnKeys,
 } from './script-keys.js';
+import {
+  strict,
+  strictAgent,
+  hashOf,
+  memoryKeys,
+  accountKeys,
+  clientKeys,
+  turnKeys,
+  modelKeys,
+  interruptKeys,
+  userTurnKeys,
+  timedKeys,
+} from './key-groups.js';
 
 export interface StoreKeys {
   thread(thread: ThreadKey): ThreadKeys;
@@ -80,7 +92,7 @@ export interface StoreKeys {
   /** List: dead letters that are not on the bus yet, oldest first. */
   readonly deadLetters: string;
   /**
-   * Beginning of the keys of usage: `<user>:<day>` is a hash, see includes/ledger.lua, `users:<day>` the set of the users of
+   * Beginning of the keys of usage: `<user>:<day>` is a hash, see usage/ledger.lua, `users:<day>` the set of the users of
    * that day. Tasks enter theirs under the keys of the threads that dispatch them.
    */
   readonly usagePrefix: string;
@@ -120,118 +132,6 @@ export interface StoreKeys {
   /** Hash with a deadline: tokens for requests of a user or an API key, `level` and `at`. */
   requestBucket(kind: string, id: string): string;
 }
-
-/** Ids are checked here once more: a ":" in one would let it name another owner's key. */
-function strict(id: string): string {
-  if (!UserId.safeParse(id).success) throw new InvalidRequestError('an id must be 1 to 64 letters, digits, "_" or "-"');
-  return id;
-}
-
-function strictAgent(agent: string): string {
-  if (MemoryAgent.safeParse(agent).success) return agent;
-  throw new InvalidRequestError('agent: must be 1 to 64 letters, digits, "_" or "-"', { details: { field: 'agent' } });
-}
-
-/** Hashes names of models and their hosts, which may contain any characters. */
-const hashOf = (...names: readonly string[]): string =>
-  createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, 32);
-
-/** The keys of an agent's memory of a user. */
-function memoryKeys(prefix: string, { userId, agent }: MemoryScope): MemoryKeys {
-  const base = `${prefix}memory:${strict(userId)}:${strictAgent(agent)}`;
-  return {
-    record: base,
-    history: `${base}:history`,
-    agents: `${prefix}user:${strict(userId)}:memory:agents`,
-    reports: `${base}:reports`,
-    quarantine0: `${base}:aside:0`,
-    quarantine1: `${base}:aside:1`,
-    quarantine2: `${base}:aside:2`,
-  };
-}
-
-function accountKeys(prefix: string, userId: string): AccountKeys {
-  const record = `${prefix}account:${strict(userId)}`;
-  return { record, sessions: `${record}:sessions` };
-}
-
-/** The keys of what a user and the clients of a user store beside threads and runs. */
-const clientKeys = (
-  prefix: string,
-  user: (userId: string) => string,
-): Pick<StoreKeys, 'assistants' | 'items' | 'feedback' | 'skills' | 'profile'> => ({
-  skills: (userId) => `${user(userId)}:skills`,
-  profile: (userId) => `${user(userId)}:profile`,
-  feedback: ({ userId, threadId }) => `${prefix}thread:${strict(userId)}:${strict(threadId)}:feedback`,
-  assistants: (userId) => ({ heads: `${user(userId)}:assistants`, versions: `${user(userId)}:assistant-versions` }),
-  items: (userId) => itemKeys(`${user(userId)}:items`),
-});
-
-const itemKeys = (items: string): ItemKeys => ({
-  items,
-  written: `${items}:written`,
-  expiries: `${items}:expiries`,
-  bytes: `${items}:bytes`,
-  vectors: `${items}:vectors`,
-});
-
-const turnKeys = (prefix: string): TurnKeys => ({
-  ready: `${prefix}turns:ready`,
-  capped: `${prefix}turns:capped`,
-  users: `${prefix}user:`,
-  threads: `${prefix}thread:`,
-});
-
-const modelKeys = (base: string): ModelKeys => ({
-  circuit: `${base}:circuit`,
-  slots: `${base}:slots`,
-  queue: `${base}:queue`,
-  waiting: `${base}:waiting`,
-  turns: `${base}:turns`,
-});
-
-const interruptKeys = (prefix: string) => ({
-  interruptsDue: `${prefix}interrupts:due`,
-  interruptsWaiting: `${prefix}interrupts:waiting`,
-});
-
-const userTurnKeys = (user: string): UserTurnKeys => ({ waiting: `${user}:waiting`, running: `${user}:running` });
-
-const delayedKeys = (prefix: string, owner: string): DelayedKeys => ({
-  all: `${prefix}delayed`,
-  user: `${owner}:delayed`,
-});
-
-const cronKeys = (prefix: string, userId: string, cronId: string): CronKeys => ({
-  record: `${prefix}cron:${strict(userId)}:${strict(cronId)}`,
-  runs: `${prefix}cron:${strict(userId)}:${strict(cronId)}:runs`,
-  ofUser: `${prefix}user:${strict(userId)}:crons`,
-  due: `${prefix}crons:due`,
-});
-
-const outboxKeys = (prefix: string, userId: string): OutboxKeys => ({
-  all: `${prefix}outbox`,
-  users: `${prefix}outbox:users`,
-  waiting: `${prefix}user:${strict(userId)}:outbox`,
-  running: `${prefix}user:${strict(userId)}:outbox:running`,
-  failed: `${prefix}user:${strict(userId)}:outbox:failed`,
-  events: `${prefix}outbox:event:${strict(userId)}:`,
-});
-
-type TimedKeys = Pick<StoreKeys, 'delayedRuns' | 'cron' | 'cronPrefix' | 'outbox' | 'outboxPrefixes'>;
-
-/** Keys of what happens at a time or after a run. */
-const timedKeys = (prefix: string): TimedKeys => ({
-  delayedRuns: (userId) => delayedKeys(prefix, `${prefix}user:${strict(userId)}`),
-  cron: (userId, cronId) => cronKeys(prefix, userId, cronId),
-  cronPrefix: `${prefix}cron:`,
-  outbox: (userId) => outboxKeys(prefix, userId),
-  outboxPrefixes: {
-    users: `${prefix}user:`,
-    events: `${prefix}outbox:event:`,
-    hosts: `${prefix}outbox:host:`,
-  },
-});
 
 export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFiles?: boolean } = {}): StoreKeys {
   const pending = `${prefix}pending`;

@@ -30,7 +30,7 @@
 -- @include ../includes/ending.lua
 -- @include ../includes/create.lua
 -- @include ../includes/state-bytes.lua
--- @include ../includes/ledger.lua
+-- @include ../usage/ledger.lua
 -- @include ../interrupts/interrupts.lua
 -- @include ../includes/ordinal.lua
 -- @include ../delayed/delayed.lua

@@ -5,7 +5,7 @@ import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callThread } from '../redis/thread-call.js';
 import { toEndedRuns } from './admission.js';
-import { endParams } from './timed-params.js';
+import { endParams } from '../shared/timed-params.js';
 
 const scripts = { remove: loadScript('runs/delete-run'), cancel: loadScript('runs/cancel') };
 

@@ -74,6 +74,25 @@ type Records = Pick<
   'createThread' | 'getThread' | 'patchThread' | 'deleteThread' | 'copyThread' | 'keepLatestCheckpoint'
 >;
 
+async function createThread(
+  redis: RedisConnection,
+  settings: StoreSettings,
+  { thread, metadata }: { readonly thread: ThreadKey; readonly metadata: Readonly<Record<string, unknown>> },
+): ReturnType<ThreadStore['createThread']> {
+  const reply = await callThread(redis, thread, scripts.create, {
+    params: { max_threads: settings.maxThreads },
+    texts: [JSON.stringify(metadata)],
+  });
+  if (reply[0] === 'many') throw tooManyThreads(settings);
+  if (reply[0] === 'taken')
+    throw new ConflictError('this thread id is in use', { details: { threadId: thread.threadId } });
+  return {
+    record: threadOf(thread.threadId, reply[1]),
+    created: reply[2] === 1,
+    threads: threadUse(settings, reply[3]),
+  };
+}
+
 export function threadRecords(redis: RedisConnection, settings: StoreSettings): Records {
   async function getThread(thread: ThreadKey): Promise<ThreadRecord> {
     const hash = await redis.use((client) => client.hgetall(redis.keys.thread(thread).record));
@@ -87,20 +106,7 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
 
     keepLatestCheckpoint: (thread) => keepLatest(redis, thread),
 
-    createThread: async (thread, metadata) => {
-      const reply = await callThread(redis, thread, scripts.create, {
-        params: { max_threads: settings.maxThreads },
-        texts: [JSON.stringify(metadata)],
-      });
-      if (reply[0] === 'many') throw tooManyThreads(settings);
-      if (reply[0] === 'taken')
-        throw new ConflictError('this thread id is in use', { details: { threadId: thread.threadId } });
-      return {
-        record: threadOf(thread.threadId, reply[1]),
-        created: reply[2] === 1,
-        threads: threadUse(settings, reply[3]),
-      };
-    },
+    createThread: (thread, metadata) => createThread(redis, settings, { thread, metadata }),
 
     patchThread: async (thread, metadata, { touch = true } = {}) => {
       for (let attempt = 0; attempt < MAX_PATCH_ATTEMPTS; attempt += 1) {

@@ -3,7 +3,7 @@ import type { BudgetState } from '../ports/usage-ledger.js';
 import type { Reply } from '../redis/thread-call.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 
-/** What `includes/ledger.lua` said. */
+/** What `usage/ledger.lua` said. */
 export const budgetStateOf = (text: unknown): BudgetState => (text === 'warn' || text === 'spent' ? text : 'fine');
 
 const DAY_MS = 86_400_000;

@@ -19,7 +19,7 @@ export function usageParams({ turns, calls }: TurnUsage, ledger?: LedgerSettings
   };
 }
 
-/** Parameters of `includes/ledger.lua`. */
+/** Parameters of `usage/ledger.lua`. */
 export const ledgerParams = (
   { prefix, retentionDays, budgets }: LedgerSettings,
   rows: ReturnType<typeof ledgerRows>,

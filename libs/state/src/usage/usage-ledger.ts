@@ -21,7 +21,7 @@ const BATCH = 100;
 
 const RowKey = z.tuple([z.string(), z.string(), z.string()]);
 
-/** The ledger in Redis; `includes/ledger.lua` describes its keys. */
+/** The ledger in Redis; `usage/ledger.lua` describes its keys. */
 export function redisUsageLedger(redis: RedisConnection, settings: LedgerSettings): UsageLedger {
   async function usersOf(days: readonly string[]): Promise<readonly (readonly [day: string, userId: string])[]> {
     const found: (readonly [string, string])[] = [];

@@ -3,9 +3,9 @@ import type { ThreadKey } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import { callThread, type Reply } from '../redis/thread-call.js';
-import { summaryOf } from './run-codec.js';
+import { summaryOf } from '../runs/run-codec.js';
 
-const script = loadScript('runs/pause');
+const script = loadScript('pause/pause');
 
 /** Asks a run to stop at its next step. @throws {NotFoundError} {ConflictError} */
 export async function requestPause(redis: RedisConnection, thread: ThreadKey, runId: string): Promise<RunSummary> {

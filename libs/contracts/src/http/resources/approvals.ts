@@ -3,7 +3,7 @@ import { ThreadId, UserId } from '../../common/ids.js';
 import { InterruptId, InterruptKind } from '../../records/interrupts.js';
 import { Decider } from '../../settings/decider.js';
 import { FreeJson, queryInt, route } from '../route.js';
-import { RunReply } from './replies.js';
+import { RunReply } from '../threads/replies.js';
 
 const group = 'Approvals';
 
