@@ -159,6 +159,22 @@ describe('a tool that asks a person', () => {
     expect(seen).toHaveLength(2);
   });
 
+  test('of more than a hundred questions the first are open, and the others are asked when those are answered', async () => {
+    const seen: string[] = [];
+    const tools = [askingTool(seen)];
+    const calls = Array.from({ length: 103 }, () => ({ name: 'ask' }));
+    const answers = [{ content: [], calls }, BYE];
+    const stopped = lastOf(await run({ state: start(), tools, answers }));
+    expect(stopped.state.interrupts?.open).toHaveLength(100);
+
+    const rest = lastOf(await run({ state: answered(stopped, 1, 100), position: 'tools', tools, answers }));
+    expect(rest.state.interrupts?.open).toHaveLength(3);
+    const done = lastOf(await run({ state: answered(rest, 2, 3), position: 'tools', tools, answers }));
+
+    expect(texts(done.state).at(-1)).toBe('ai: bye');
+    expect(new Set(seen).size).toBe(103);
+  });
+
   test('one tool may ask twice: its first answer is there again when the second comes', async () => {
     const tool: AnyTool = {
       ...plainTool,

@@ -106,13 +106,8 @@ export {
   ThreadStreamMode,
 } from './records/runs.js';
 export { type AnsweredInterrupt, type ClientInterrupt, clientInterruptsOf } from './records/interrupts.js';
-export {
-  InterruptId,
-  InterruptKind,
-  InterruptRecord,
-  MAX_INTERRUPT_BYTES,
-  type RunTerms,
-} from './records/interrupts.js';
+export { InterruptId, InterruptKind, InterruptRecord, type RunTerms } from './records/interrupts.js';
+export { MAX_INTERRUPT_BYTES, MAX_OPEN_INTERRUPTS } from './records/interrupts.js';
 export { ThreadInterrupts, toClientInterrupt } from './records/interrupts.js';
 export { ApprovalAnswer, type ApprovalDecision, type ApprovalNote, ApprovalRequest } from './records/approvals.js';
 export { callHashOf, toApprovalAnswer } from './records/approvals.js';

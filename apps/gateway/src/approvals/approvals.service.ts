@@ -15,7 +15,7 @@ import {
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { ThreadStore, WaitingThread, WaitingThreads } from '@caribou/state';
-import type { Principal } from '../auth/principal.js';
+import { assertMayRead, type Principal } from '../auth/principal.js';
 import { Dependency } from '../dependency.js';
 import { RunsService, type StartHeaders } from '../runs/runs.service.js';
 
@@ -134,11 +134,6 @@ export class ApprovalsService {
       throw error;
     }
   }
-}
-
-/** @throws {NotFoundError} as for a user who does not exist */
-function assertMayRead({ admin, userId: own }: Principal, userId: string): void {
-  if (!admin && userId !== own) throw new NotFoundError(`user_id: there is no user "${userId}"`);
 }
 
 function threadOf(caller: Principal, { threadId, userId = caller.userId }: NamedThread): ThreadKey {

@@ -1,4 +1,4 @@
-import { UnauthenticatedError } from '@caribou/contracts';
+import { NotFoundError, UnauthenticatedError } from '@caribou/contracts';
 import type { FastifyRequest } from 'fastify';
 
 /** The authenticated sender of a request. */
@@ -35,3 +35,12 @@ export function principalOf(request: FastifyRequest): Principal {
 }
 
 export const findPrincipal = (request: FastifyRequest): Principal | undefined => principals.get(request.raw);
+
+/**
+ * Checks that the sender may act on threads of a user: their own, or as an administrator anybody's.
+ *
+ * @throws {NotFoundError} as for a user who does not exist
+ */
+export function assertMayRead({ admin, userId: own }: Principal, userId: string): void {
+  if (!admin && userId !== own) throw new NotFoundError(`user_id: there is no user "${userId}"`);
+}

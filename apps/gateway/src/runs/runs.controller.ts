@@ -1,7 +1,7 @@
 import { Controller, Req, Res } from '@nestjs/common';
 import { type RouteInput, runRoutes } from '@caribou/contracts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Principal } from '../auth/principal.js';
+import { assertMayRead, type Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { linksOf, RunStreams } from './streams/run-streams.js';
 import { selectFields } from '../threads/thread-json.js';
@@ -19,6 +19,13 @@ const keyOf = (caller: Principal, { params }: { readonly params: { readonly thre
   userId: caller.userId,
   threadId: params.thread_id,
 });
+
+/** The thread of the caller, or for an administrator that of the user who is named. @throws {NotFoundError} for other callers */
+function keyOfOwner(caller: Principal, input: Of<'pause'> | Of<'resume'>) {
+  const { user_id: userId = caller.userId } = input.query;
+  assertMayRead(caller, userId);
+  return { userId, threadId: input.params.thread_id };
+}
 
 @Controller(API_ROOTS)
 export class RunsController {
@@ -115,7 +122,7 @@ export class RunsController {
 
   @Route(runRoutes.pause)
   async pause(@Caller() caller: Principal, @Input() input: Of<'pause'>) {
-    return summaryJson(await this.runs.pause(keyOf(caller, input), input.params.run_id));
+    return summaryJson(await this.runs.pause(keyOfOwner(caller, input), input.params.run_id));
   }
 
   @Route(runRoutes.resume)
@@ -125,7 +132,12 @@ export class RunsController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const run = await this.runs.resume(keyOf(caller, input), input.params.run_id, startHeaders(request, reply));
+    const key = keyOfOwner(caller, input);
+    const headers = startHeaders(request, reply);
+    // An administrator's key does not pay for the runs of others.
+    const acting =
+      key.userId === caller.userId ? headers : { ...headers, apiKey: undefined, actingUserId: caller.userId };
+    const run = await this.runs.resume(key, input.params.run_id, acting);
     void reply.header('content-location', linksOf(run)['content-location']);
     return runJson(run);
   }

@@ -8,6 +8,7 @@ import {
   type InterruptRecord,
   InvalidRequestError,
   MAX_INTERRUPT_BYTES,
+  MAX_OPEN_INTERRUPTS,
   omitUndefined,
   type RunTerms,
   type ThreadInterrupts,
@@ -180,7 +181,8 @@ export const askingRunOf = ({ interrupts }: ThreadState, scope: string): string 
 
 /**
  * The channel after a node: with what waits now, and the answers of those scopes, which are used again when the rest is
- * answered. Undefined when nothing waits.
+ * answered. Of more than MAX_OPEN_INTERRUPTS the first are open: the others are asked again when the node is repeated. Undefined when
+ * nothing waits.
  *
  * @param continues settings for the run that continues
  */
@@ -192,7 +194,7 @@ export function interruptsAfter(
   if (asked.length === 0) return undefined;
   const scopes = new Set(asked.map(({ scope }) => scope));
   const answered = interrupts.answered.filter(({ scope }) => scopes.has(scope));
-  return { open: [...asked], answered, ...omitUndefined({ continues }) };
+  return { open: asked.slice(0, MAX_OPEN_INTERRUPTS), answered, ...omitUndefined({ continues }) };
 }
 
 /** Moves the answered interrupts from the open ones to the answered ones. Unknown ids are ignored. */

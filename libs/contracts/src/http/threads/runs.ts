@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RunId, ThreadId } from '../../common/ids.js';
+import { RunId, ThreadId, UserId } from '../../common/ids.js';
 import { CancelAction, RunStatus, StreamMode } from '../../records/runs.js';
 import { FinalValues, RUN_FIELDS, RunReply } from './replies.js';
 import { QueryFlag, queryInt, queryList, route, unsupported, Unsupported } from '../route.js';
@@ -159,6 +159,10 @@ const cancelMany = route({
   refusals: [404],
 });
 
+const OfUser = z.object({
+  user_id: UserId.optional().describe('Administrators only: the owner of the thread'),
+});
+
 const pause = route({
   name: 'pauseRun',
   group: 'Runs',
@@ -166,6 +170,7 @@ const pause = route({
   path: '/threads/:thread_id/runs/:run_id/pause',
   summary: 'Ask a run to stop at its next step; it ends as interrupted and can be resumed.',
   params: RunPath,
+  query: OfUser,
   status: 202,
   reply: RunReply,
   refusals: [404, 409],
@@ -178,6 +183,7 @@ const resume = route({
   path: '/threads/:thread_id/runs/:run_id/resume',
   summary: 'Continue a paused run, as a new run with the same settings.',
   params: RunPath,
+  query: OfUser,
   reply: RunReply,
   refusals: [404, 409, 429],
 });
