@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { requireNode } from './machine/node-version.mjs';
 import { installPackages } from './machine/packages.mjs';
 import { searchPath } from './machine/programs.mjs';
+import { installPrograms } from './machine/system-packages.mjs';
 import { inRepository, repository } from './repository.mjs';
 import { runCommand } from './processes/run-command.mjs';
 import { LauncherError, say, step } from './processes/terminal.mjs';
@@ -11,6 +12,8 @@ import { LauncherError, say, step } from './processes/terminal.mjs';
 const usage = `npm run chaos -- [--seed N] [--minutes 5] [--each 2] [--lanes 12] [--pause-ms 1800] [--scale 2]
 Runs that many of each service, users on so many threads at once, and a fault every --pause-ms on average. The seed
 determines what is done and which faults happen when. --scale stretches what the checker waits for; ends with 1 on a violation.`;
+
+const unpacked = inRepository('.caribou', 'servers', 'programs');
 
 /** Additional time for the start, the last turns and the checks. */
 const overheadMs = 15 * 60_000;
@@ -49,7 +52,11 @@ async function chaos() {
     CHAOS_SCALE: String(inRange('scale', values.scale, 0.5, 20)),
   };
   requireNode();
-  await installPackages({ dev: true, signal: new AbortController().signal });
+  const { signal } = new AbortController();
+  await installPackages({ dev: true, signal });
+  const programs = /** @type {const} */ (['nats-server', 'redis-server', 'bwrap', 'setpriv', 'openssl']);
+  const missing = await installPrograms({ programs: [...programs], unpacked, signal });
+  if (missing.length > 0) throw new LauncherError(`not installed: ${missing.join(', ')}`);
   const { buildProduct } = await import('../build/product.mjs');
   await step('build', () => buildProduct(repository));
   say(`chaos: seed ${settings.CHAOS_SEED}, ${minutes} minutes`);
@@ -57,7 +64,7 @@ async function chaos() {
   const { code } = await runCommand(process.execPath, [jest, 'e2e/chaos/chaos.test.ts', '--selectProjects', 'e2e'], {
     cwd: repository,
     timeoutMs: minutes * 60_000 + overheadMs,
-    env: { ...process.env, ...settings, PATH: searchPath(inRepository('.caribou', 'servers', 'programs')) },
+    env: { ...process.env, ...settings, PATH: searchPath(unpacked) },
     onError: (text) => process.stdout.write(text),
   });
   return code === 0 ? 0 : 1;
