@@ -81,14 +81,18 @@ export const runCalls: readonly Entry[] = [
   }),
   works(
     'runs.joinStream',
-    'with a thread or `null`; `lastEventId`, `streamMode`; `checkpointId` is a 422',
+    'with a thread or `null`; `lastEventId`, `streamMode`; `checkpointId` changes nothing',
     async (proof) => {
       const { client } = proof;
       const threadId = await newThread(proof);
       const { run_id } = await client.runs.create(threadId, ASSISTANT, saying());
       await client.runs.join(threadId, run_id);
       const whole = await readUntil(
-        client.runs.joinStream(threadId, run_id, { streamMode: ['values'], streamNamespaces: [''] }),
+        client.runs.joinStream(threadId, run_id, {
+          streamMode: ['values'],
+          streamNamespaces: [''],
+          checkpointId: threadId,
+        }),
       );
       const rest = await readUntil(
         client.runs.joinStream(null, run_id, { streamMode: ['values'], lastEventId: whole[0]?.id ?? '' }),

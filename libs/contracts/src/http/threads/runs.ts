@@ -103,7 +103,10 @@ const JoinQuery = z.object({
   cancel_on_disconnect: QueryFlag.optional(),
   stream_mode: queryList(StreamMode).optional(),
   namespace: StreamNamespaces,
-  checkpoint_id: unsupported('a stream is resumed by the header Last-Event-ID'),
+  checkpoint_id: z
+    .string()
+    .optional()
+    .describe('Changes nothing: web clients send the checkpoint that they show, and resume by Last-Event-ID'),
 });
 
 const joinStream = route({
