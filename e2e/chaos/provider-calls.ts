@@ -11,7 +11,8 @@ export const WORD = /w\d+x\d+x\d+z|after\d+z/;
  * however often they are repeated; so have those for the title of one thread and for the extraction of one conversation.
  */
 export function providerCallOf(request: ChatRequest, { input, cached, output }: ReportedTokens): ProviderCall {
-  const { humanText: text, after } = currentTurn(request.messages);
+  const { humanText, after } = currentTurn(request.messages);
+  const text = withoutUploads(humanText);
   const tokens = { model: request.model, input, cached, output };
   const [, said] = /<conversation>\n([\s\S]*)/.exec(text) ?? [];
   if (said !== undefined) return { kind: 'memory', key: `memory ${wordIn(said)}`, step: 0, text: said, ...tokens };
@@ -19,5 +20,9 @@ export function providerCallOf(request: ChatRequest, { input, cached, output }: 
   const step = after.filter(({ role }) => role === 'assistant').length;
   return { kind: 'run', key: `${step} ${text}`, step, text, ...tokens };
 }
+
+/** The block that lists uploads names files after earlier turns, whose requests may not have been accepted. */
+const UPLOADS = /<uploaded_files>[\s\S]*?<\/uploaded_files>\s*/g;
+const withoutUploads = (text: string): string => text.replaceAll(UPLOADS, '');
 
 const wordIn = (text: string): string => WORD.exec(text)?.[0] ?? text.slice(0, 200);

@@ -132,4 +132,11 @@ describe('providerCallOf', () => {
     const memory = '<current_memory>\nw1x1x1z\n</current_memory>\n<conversation>\n[1] User: w0x0x0z\n</conversation>';
     expect(of([user(memory)])).toMatchObject({ kind: 'memory', key: 'memory w0x0x0z' });
   });
+
+  test('a file of an earlier turn does not make a call one of that turn', () => {
+    const uploads = '<uploaded_files>\n- w0x0x9z.txt (0.0 KB)\n</uploaded_files>\n\n';
+    const answered = of([user(uploads + SCRIPT)], { tools });
+    expect(answered).toMatchObject({ text: SCRIPT, key: `0 ${SCRIPT}` });
+    expect(found({ answered: [answered], ledger: [row({ input: 8, cached: 4 })] })).toEqual([]);
+  });
 });
