@@ -3,6 +3,7 @@ import { AgentsController } from './agents/agents.controller.js';
 import { AgentsService } from './agents/agents.service.js';
 import { ProfileController } from './agents/profile.controller.js';
 import { ApprovalsController } from './approvals/approvals.controller.js';
+import { InterruptDeadlines } from './approvals/interrupt-deadlines.js';
 import { ApprovalsService } from './approvals/approvals.service.js';
 import { ArtifactEdits } from './files/artifacts/artifact-edits.js';
 import { ArtifactsController } from './files/artifacts/artifacts.controller.js';
@@ -124,6 +125,7 @@ const SERVICES: readonly Type[] = [
   ScheduledTasksService,
   RunAgents,
   ApprovalsService,
+  InterruptDeadlines,
   RunInputs,
   TurnDurations,
   AgentsService,

@@ -50,7 +50,6 @@ import { openSkillCatalog } from '@caribou/skills';
 import type { Provider } from '@nestjs/common';
 import { chainCatalog } from './agents/chain-catalog.js';
 import { scryptPasswords } from './auth/passwords.js';
-import { InterruptDeadlines } from './approvals/interrupt-deadlines.js';
 import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
 import { filesOnVolume } from './files/uploads/files-on-volume.js';
@@ -144,17 +143,13 @@ function listDependencies(config: Config, connections: Connections) {
   const converter: DocumentConverter = conversions;
   measureQueues(metrics, { redis, memory: config.chain.memory, conversions });
   const settings = toSettings(config);
-  const dispatch = (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread);
-  const waitingThreads = redisWaitingThreads(redis);
-  const deadlinePorts = { waiting: waitingThreads, store: erasable.store, dispatchTurn: dispatch, settings, logger };
   return {
     threadStore: erasable.store,
     taskStore,
     ...timed,
     webhookFetch: createWebhookFetch(config.webhooks),
-    dispatchTurn: dispatch,
-    waitingThreads,
-    interruptDeadlines: new InterruptDeadlines({ ...deadlinePorts, sweepMs: config.clocks.sweepMs }),
+    dispatchTurn: (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread),
+    waitingThreads: redisWaitingThreads(redis),
     runnerProcesses: redisProcessRegistry(redis, 'runs'),
     eventLog: redisEventLog(redis),
     bus,

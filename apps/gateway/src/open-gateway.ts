@@ -3,6 +3,7 @@ import type { Logger } from '@caribou/core';
 import type { StopStep } from '@caribou/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
+import { InterruptDeadlines } from './approvals/interrupt-deadlines.js';
 import { SessionWatch } from './auth/session-watch.js';
 import { createDependencies, type Dependencies } from './dependencies.js';
 import { createGatewayApp } from './gateway-app.js';
@@ -28,11 +29,10 @@ export async function openGateway(
 ): Promise<OpenGateway> {
   const created = await createDependencies(config, logger);
   const dependencies = { ...created.dependencies, ...replaced };
-  const { accounts, erasures, interruptDeadlines } = dependencies;
+  const { accounts, erasures } = dependencies;
   await created.checkStore();
   const watch = config.auth.enabled ? new SessionWatch(accounts, config.clocks.heartbeatMs, logger) : undefined;
   erasures.start();
-  interruptDeadlines.start();
   const app = await createGatewayApp({
     module: AppModule.withDependencies(dependencies),
     http: config.http,
@@ -46,9 +46,11 @@ export async function openGateway(
   const stopWatch = { name: 'sessions', run: async () => watch?.stop() };
   const timers = new Timers(dependencies, app.get(DueCrons));
   timers.start();
+  const deadlines = app.get(InterruptDeadlines);
+  deadlines.start();
   const stopErasures = { name: 'erasures', run: () => erasures.stop() };
   const stopTimers = { name: 'timers', run: () => timers.stop() };
-  const stopDeadlines = { name: 'deadlines', run: () => interruptDeadlines.stop() };
+  const stopDeadlines = { name: 'deadlines', run: () => deadlines.stop() };
   const closeHttp = { name: 'http', run: () => app.close() };
   return {
     app,

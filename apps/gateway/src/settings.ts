@@ -4,6 +4,7 @@ import { createWebhookCheck } from '@caribou/egress';
 /** The part of the configuration that the gateway's services read. */
 export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools, ...config }: Config) => ({
   heartbeatMs: clocks.heartbeatMs,
+  sweepMs: clocks.sweepMs,
   maxStreamsPerUser: quotas.maxStreamsPerUser,
   maxSlowReaderBytes: quotas.maxSlowReaderBytes,
   maxTurns: runner.maxTurns,

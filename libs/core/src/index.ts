@@ -69,13 +69,13 @@ export {
   answerInterrupts,
   askingRunOf,
   Interrupted,
-  type InterruptRequest,
   interruptsAfter,
   pauseInterrupt,
   NO_INTERRUPTS_HERE,
   toolScope,
   withInterrupts,
 } from './agent/interrupts.js';
+export type { InterruptRequest } from './ports/interrupt-request.js';
 export { isUserMessage, userText } from './text/user-text.js';
 export type { RunContext } from './agent/run-context.js';
 export {

@@ -12,20 +12,12 @@ import {
 } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
 import type { AdmitRequest, ThreadStore, WaitingThreads } from '@caribou/state';
+import { Injectable } from '@nestjs/common';
 import { decisionLine } from '../runs/decision-lines.js';
 import { parseAssistantId } from '../assistants/assistant-catalog.js';
 import { admitRequest, continueWith } from '../runs/run-request.js';
+import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
-
-export interface DeadlinePorts {
-  readonly waiting: Pick<WaitingThreads, 'listDue' | 'refresh'>;
-  readonly store: Pick<ThreadStore, 'getThread' | 'admit'>;
-  readonly dispatchTurn: (thread: ThreadKey) => Promise<void>;
-  readonly settings: Pick<GatewaySettings, 'models' | 'maxTurns' | 'maxTurnsCap'>;
-  /** Interval between two sweeps, in milliseconds. */
-  readonly sweepMs: number;
-  readonly logger: Logger;
-}
 
 const PAGE = 100;
 /** Pages of one sweep. */
@@ -38,13 +30,20 @@ const STOP_MS = 5_000;
  * any gateway finds those that are due by the clock of the store. The admission of the continuing run answers each once, whichever
  * gateways do it at the same time, and never together with a person's decision.
  */
+@Injectable()
 export class InterruptDeadlines {
   private readonly stopping = new AbortController();
   private loop: Promise<void> = Promise.resolve();
 
-  constructor(private readonly ports: DeadlinePorts) {}
+  constructor(
+    @Dependency('waitingThreads') private readonly waiting: Pick<WaitingThreads, 'listDue' | 'refresh'>,
+    @Dependency('threadStore') private readonly store: Pick<ThreadStore, 'getThread' | 'admit'>,
+    @Dependency('dispatchTurn') private readonly dispatchTurn: (thread: ThreadKey) => Promise<void>,
+    @Dependency('settings') private readonly settings: GatewaySettings,
+    @Dependency('logger') private readonly logger: Logger,
+  ) {}
 
-  /** Begins the first sweep now, and repeats it every `sweepMs` until `stop`. */
+  /** Begins the first sweep now, and repeats it every `clocks.sweep_ms` until `stop`. */
   start(): void {
     this.loop = this.sweepUntilStopped();
   }
@@ -58,7 +57,7 @@ export class InterruptDeadlines {
   async sweep(): Promise<number> {
     let [skip, started] = [0, 0];
     for (let page = 0; page < MAX_PAGES && !this.stopping.signal.aborted; page += 1) {
-      const { nowMs, threads } = await this.ports.waiting.listDue({ skip, limit: PAGE });
+      const { nowMs, threads } = await this.waiting.listDue({ skip, limit: PAGE });
       for (const thread of threads) {
         const outcome = await this.logErrors(() => this.answer(thread, nowMs));
         if (outcome === 'started') started += 1;
@@ -71,7 +70,7 @@ export class InterruptDeadlines {
   }
 
   private async answer(thread: ThreadKey, nowMs: number): Promise<'started' | 'removed' | 'left'> {
-    const { waiting, store, dispatchTurn, logger } = this.ports;
+    const { waiting, store, dispatchTurn, logger } = this;
     const interrupts = await this.interruptsOf(thread);
     const due = interrupts.open.filter(({ expires_ms: expiresMs }) => expiresMs !== undefined && expiresMs <= nowMs);
     if (due.length === 0) {
@@ -96,7 +95,7 @@ export class InterruptDeadlines {
 
   private async interruptsOf(thread: ThreadKey): Promise<ThreadInterrupts> {
     try {
-      return (await this.ports.store.getThread(thread)).values.interrupts ?? { open: [], answered: [] };
+      return (await this.store.getThread(thread)).values.interrupts ?? { open: [], answered: [] };
     } catch (error) {
       if (error instanceof NotFoundError) return { open: [], answered: [] };
       throw error;
@@ -109,7 +108,7 @@ export class InterruptDeadlines {
     due: readonly InterruptRecord[],
     { continues }: ThreadInterrupts,
   ): AdmitRequest {
-    const { settings } = this.ports;
+    const { settings } = this;
     const { command: _none, input: _input, ...given } = RunCreate.parse({ assistant_id: LEAD_AGENT });
     const body = { ...given, input: null };
     const continued = continues === undefined ? body : continueWith(body, continues, settings);
@@ -126,7 +125,7 @@ export class InterruptDeadlines {
     const { signal } = this.stopping;
     while (!signal.aborted) {
       await this.logErrors(() => this.sweep());
-      await delay(this.ports.sweepMs, undefined, { signal, ref: false }).catch((reason: unknown) => {
+      await delay(this.settings.sweepMs, undefined, { signal, ref: false }).catch((reason: unknown) => {
         if (!signal.aborted) throw reason;
       });
     }
@@ -138,10 +137,7 @@ export class InterruptDeadlines {
       return await work();
     } catch (error) {
       const level = error instanceof UnavailableError ? 'warn' : 'error';
-      this.ports.logger[level](
-        { event: 'interrupt.expire', outcome: 'error', error },
-        'a deadline was not carried out',
-      );
+      this.logger[level]({ event: 'interrupt.expire', outcome: 'error', error }, 'a deadline was not carried out');
       return undefined;
     }
   }

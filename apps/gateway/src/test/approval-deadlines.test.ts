@@ -1,4 +1,5 @@
 import type { RunReply } from '@caribou/contracts';
+import { InterruptDeadlines } from '../approvals/interrupt-deadlines.js';
 import { useApprovals, waiting } from '../testing/approvals-fixture.js';
 
 jest.setTimeout(60_000);
@@ -14,9 +15,7 @@ describe('deadlines', () => {
 
   test('what is due is answered once, although two gateways look at the same time', async () => {
     const { threadId, ids } = await waitingThread((id) => [expiring(id, Date.now() - 1)]);
-    const sweeps = [...gateways()].map(({ app }) =>
-      app.get<{ sweep(): Promise<number> }>('interruptDeadlines').sweep(),
-    );
+    const sweeps = [...gateways()].map(({ app }) => app.get(InterruptDeadlines).sweep());
     await Promise.all(sweeps);
     const runs = await send<readonly RunReply[]>(`/threads/${threadId}/runs`);
     expect(runs.body).toHaveLength(2);
@@ -37,7 +36,7 @@ describe('deadlines', () => {
     for (let round = 0; round < 10; round += 1) {
       const { threadId, ids } = await waitingThread((id) => [expiring(id, Date.now() + 2 * round)]);
       const sweep = async () => {
-        const deadlines = gateways()[1].app.get<{ sweep(): Promise<number> }>('interruptDeadlines');
+        const deadlines = gateways()[1].app.get(InterruptDeadlines);
         while ((await send<readonly RunReply[]>(`/threads/${threadId}/runs`)).body.length < 2) await deadlines.sweep();
       };
       const pressed = async () => {

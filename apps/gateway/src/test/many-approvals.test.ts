@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { type InterruptRecord, newId } from '@caribou/contracts';
 import { redisRunStore, redisThreadStore } from '@caribou/state';
 import { ai, humanMessage } from '@caribou/testing';
-import type { InterruptDeadlines } from '../approvals/interrupt-deadlines.js';
+import { InterruptDeadlines } from '../approvals/interrupt-deadlines.js';
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
 
@@ -70,7 +70,7 @@ async function fillStore(expiresMs: number): Promise<void> {
 }
 
 test('10,000 threads that wait hold no memory, timer or connection of a gateway, and cost a sweep nothing', async () => {
-  const deadlines = gateway.app.get<InterruptDeadlines>('interruptDeadlines');
+  const deadlines = gateway.app.get(InterruptDeadlines);
   await deadlines.sweep();
   const before = footprint();
   await fillStore(Date.now() + 3_600_000);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { InvalidRequestError, MemoryAgent, UserId } from '@caribou/contracts';
 import type { MemoryScope } from '@caribou/core';
-import type { StoreKeys } from './keys.js';
+import type { StoreKeys } from './store-keys.js';
 import type {
   AccountKeys,
   ItemKeys,

@@ -1,5 +1,6 @@
 import type { ServiceName } from '@caribou/contracts';
-import { type StoreKeys, storeKeys } from './keys.js';
+import { storeKeys } from './keys.js';
+import type { StoreKeys } from './store-keys.js';
 
 /**
  * Which keys each service may read and write: the one table behind the users of the Redis servers that `npm start` and
