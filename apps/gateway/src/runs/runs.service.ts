@@ -162,6 +162,18 @@ export class RunsService {
     return this.admit(request, { idempotency: undefined, headers, deadline });
   }
 
+  /**
+   * The run that an earlier request with the same idempotency key started or joined; null when there is none.
+   *
+   * @throws {ConflictError} when that request had another body
+   */
+  async findRepeated({ userId, threadId }: ThreadKey, headers: StartHeaders): Promise<RunRecord | null> {
+    const idempotency = idempotencyOf(headers.idempotencyKey, { threadId, body: headers.rawBody });
+    if (idempotency === undefined) return null;
+    const { key, bodyHash } = idempotency;
+    return await new StoreDeadline(STORE_MS).within(() => this.store.findIdempotent(userId, key, bodyHash));
+  }
+
   /** The run of a repeated request with a command, whose interrupts are no longer open; null for other requests. */
   private async findAnswered(
     { userId }: ThreadKey,
