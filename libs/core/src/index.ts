@@ -72,6 +72,7 @@ export {
   interruptsAfter,
   pauseInterrupt,
   NO_INTERRUPTS_HERE,
+  toolCallOf,
   toolScope,
   withInterrupts,
 } from './agent/interrupts.js';

@@ -125,11 +125,9 @@ export function useApprovals() {
   async function waitingThread(make: (threadId: string) => readonly InterruptRecord[], as: 'alice' | 'bob' = 'alice') {
     const { body } = await send<{ thread_id: string }>('/threads', {}, { as });
     const threadId = body.thread_id;
-    await send(
-      `/threads/${threadId}/runs`,
-      { assistant_id: 'lead_agent', input: { messages: [{ type: 'human', content: 'x' }] } },
-      { as },
-    );
+    const input = { messages: [{ type: 'human', content: 'x' }] };
+    const started = await send(`/threads/${threadId}/runs`, { assistant_id: 'lead_agent', input }, { as });
+    if (started.status !== 200) throw new Error(`no run was started: ${JSON.stringify(started)}`);
     const open = make(threadId);
     await runUntil(as, threadId, open);
     return { threadId, open, ids: open.map(({ id }) => id) };
