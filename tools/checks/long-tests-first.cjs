@@ -13,6 +13,7 @@ const long = [
   'e2e/runs/takeover.test.ts',
   'libs/sandbox/src/bwrap/bwrap-driver.test.ts',
   'e2e/chaos/chaos.test.ts',
+  'e2e/decisions/decisions.test.ts',
   'libs/sandbox/src/docker/docker-network.test.ts',
   'e2e/tools/mcp.test.ts',
   'e2e/chaos/simulator.test.ts',
