@@ -94,7 +94,7 @@ describe('a decision that is pressed at two doors at once, on two gateways', () 
       doors['a socket'](threadId, ids[0] ?? '', 0),
       doors['input.respond'](threadId, ids[1] ?? '', 1),
     ]);
-    expect([...pressed].sort()).toEqual(['no_such_interrupt', 'taken']);
+    expect(pressed.map(String).sort()).toEqual(['no_such_interrupt', 'taken']);
     const left = pressed[0] === 'taken' ? 1 : 0;
     await runUntil('alice', threadId, open.slice(left, left + 1));
     expect(codeOf(await respond(threadId, ids[left], APPROVE))).toBe('taken');
