@@ -62,6 +62,8 @@ import { SuggestionsController } from './threads/suggestions/suggestions.control
 import { SuggestionsService } from './threads/suggestions/suggestions.service.js';
 import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
+import { RunEventsController } from './run-events/run-events.controller.js';
+import { RunEventsService } from './run-events/run-events.service.js';
 import { TasksController } from './tasks/tasks.controller.js';
 import { TasksService } from './tasks/tasks.service.js';
 import { ThreadsController } from './threads/threads.controller.js';
@@ -92,6 +94,7 @@ const CONTROLLERS: readonly Type[] = [
   ProtocolController,
   ApprovalsController,
   TasksController,
+  RunEventsController,
   UploadsController,
   ArtifactsController,
   AssistantsController,
@@ -137,6 +140,7 @@ const SERVICES: readonly Type[] = [
   AssistantsService,
   RunAssistants,
   TasksService,
+  RunEventsService,
   MemoryService,
   MemoryEdits,
   UploadsService,

@@ -18,6 +18,7 @@ import { modelRoutes } from './http/resources/models.js';
 import { replayRoutes } from './http/threads/replays.js';
 import type { RouteContract } from './http/route.js';
 import { protocolRoutes } from './http/threads/protocol.js';
+import { runEventRoutes } from './http/threads/run-events.js';
 import { runRoutes, statelessRoutes } from './http/threads/runs.js';
 import { signInRoutes } from './http/resources/sign-in.js';
 import { skillRoutes } from './http/resources/skills.js';
@@ -35,6 +36,7 @@ export const httpRoutes: readonly RouteContract[] = [
   messageRoutes,
   replayRoutes,
   runRoutes,
+  runEventRoutes,
   statelessRoutes,
   cronRoutes,
   webhookRoutes,
