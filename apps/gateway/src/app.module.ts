@@ -74,6 +74,7 @@ import { CronsService } from './crons/crons.service.js';
 import { DueCrons } from './crons/due-crons.js';
 import { ScheduledTasksController } from './scheduled-tasks/scheduled-tasks.controller.js';
 import { ScheduledTasksService } from './scheduled-tasks/scheduled-tasks.service.js';
+import { TaskRuns } from './scheduled-tasks/task-runs.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 import { DocumentConversions } from './files/uploads/document-conversions.js';
 import { UploadsController } from './files/uploads/uploads.controller.js';
@@ -126,6 +127,7 @@ const SERVICES: readonly Type[] = [
   CronsService,
   DueCrons,
   ScheduledTasksService,
+  TaskRuns,
   RunAgents,
   ApprovalsService,
   InterruptDeadlines,

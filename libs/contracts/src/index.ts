@@ -199,10 +199,12 @@ export { type FactChanges, type LegacyFact, type NewFact } from './http/resource
 export { type MemoryConfigReply, type MemoryHistoryReply } from './http/resources/memory-shapes.js';
 export { MemoryImport, type MemoryStatusReply } from './http/resources/memory-shapes.js';
 export { CronSpec, type CronTimes } from './records/crons.js';
-export { CronCreate, type CronFilter, type CronReply, cronRoutes, type CronUpdate } from './http/resources/crons.js';
-export { type ScheduledTaskCreate, type ScheduledTaskUpdate } from './http/resources/scheduled-tasks.js';
-export { type ScheduledTaskReply, type ScheduledTaskRunReply } from './http/resources/scheduled-tasks.js';
-export { scheduledTaskRoutes } from './http/resources/scheduled-tasks.js';
+export { CronCreate, type CronFilter, type CronReply, cronRoutes, type CronUpdate } from './http/schedules/crons.js';
+export { type ScheduledTaskCreate, type ScheduledTaskRenewal } from './http/schedules/scheduled-task-shapes.js';
+export { type ScheduledTaskReply, type ScheduledTaskRunReply } from './http/schedules/scheduled-task-shapes.js';
+export { type ScheduledTaskUpdate, type ThreadTaskReply } from './http/schedules/scheduled-task-shapes.js';
+export { ScheduleSpec } from './http/schedules/scheduled-task-shapes.js';
+export { scheduledTaskRoutes } from './http/schedules/scheduled-tasks.js';
 export { type WebhookEventsReply, webhookRoutes } from './http/resources/webhooks.js';
 export { featureRoutes, type FeaturesReply } from './http/resources/features.js';
 export { branchRoutes, type BranchReply, type CloneMode } from './http/threads/branches.js';

@@ -1,8 +1,8 @@
 import { approvalRoutes } from './http/resources/approvals.js';
 import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
-import { cronRoutes } from './http/resources/crons.js';
-import { scheduledTaskRoutes } from './http/resources/scheduled-tasks.js';
+import { cronRoutes } from './http/schedules/crons.js';
+import { scheduledTaskRoutes } from './http/schedules/scheduled-tasks.js';
 import { webhookRoutes } from './http/resources/webhooks.js';
 import { branchRoutes } from './http/threads/branches.js';
 import { featureRoutes } from './http/resources/features.js';

@@ -29,6 +29,11 @@ const tooMany = (limit: number): QuotaError =>
     used: limit,
   });
 
+const usedUp = (used: number): ConflictError =>
+  new ConflictError(`max_runs: all ${used} runs are used up; set it to more in the same request, or to null`, {
+    details: { field: 'max_runs', used },
+  });
+
 const foreignType = (key: unknown): BugError =>
   new BugError('a key of the store holds a foreign type', { details: { key } });
 
@@ -41,7 +46,7 @@ async function readClock(redis: RedisConnection): Promise<number> {
 export function redisCrons(redis: RedisConnection, { maxPerUser }: CronOptions): CronStore {
   const { keys } = redis;
 
-  async function put({ userId, cronId, spec, dueMs }: CronDraft, version?: number): Promise<StoredCron> {
+  async function put({ userId, cronId, spec, dueMs, maxRuns }: CronDraft, version?: number): Promise<StoredCron> {
     const { record, ofUser, due } = keys.cron(userId, cronId);
     const params = {
       id: cronId,
@@ -49,6 +54,7 @@ export function redisCrons(redis: RedisConnection, { maxPerUser }: CronOptions):
       user: userId,
       ...(dueMs === undefined ? {} : { due: dueMs === null ? '' : String(dueMs) }),
       max: maxPerUser,
+      ...(maxRuns === null ? {} : { max_runs: maxRuns }),
       erasing: keys.erasing,
       ...(version === undefined ? {} : { version: String(version) }),
     };
@@ -65,6 +71,8 @@ export function redisCrons(redis: RedisConnection, { maxPerUser }: CronOptions):
         throw noCron(cronId);
       case 'stale':
         throw new ConflictError('the cron was changed meanwhile: read it again');
+      case 'used_up':
+        throw usedUp(Number(detail));
       case 'erasing':
         throw new BeingErasedError('this user is being erased: try again later');
       default:
