@@ -15,6 +15,7 @@ import { parse } from '../http/parse-input.js';
 import type { TaskCron } from './task-json.js';
 
 type Type = ScheduledTaskCreate['schedule_type'];
+type Task = TaskCron['spec']['task'];
 
 /** The field of `schedule_spec` that belongs to each type. */
 const FIELD_OF = { once: 'run_at', cron: 'cron', interval: 'every_seconds' } as const satisfies Record<
@@ -54,38 +55,55 @@ export function newTaskSpec(body: ScheduledTaskCreate, { apiKey, nowMs }: NewTas
 }
 
 /** @throws {InvalidRequestError} naming the field */
-export function changedTaskSpec({ stored, spec }: TaskCron, body: ScheduledTaskUpdate, nowMs: number): TaskChange {
-  const { task } = spec;
-  const prompt = body.prompt ?? task.prompt;
-  const mode = body.context_mode ?? task.context_mode;
-  const stopCondition = body.stop_condition === undefined ? task.stop_condition : body.stop_condition;
-  const timezone = body.timezone ?? spec.timezone ?? 'UTC';
-  checkTimezone(timezone);
-  const type = body.schedule_type ?? spec.times.type;
-  const isMoved = Boolean(body.schedule_spec ?? body.timezone) || type !== spec.times.type;
-  if (type !== spec.times.type && !body.schedule_spec)
-    throw fault('schedule_spec', `is needed for schedule_type ${type}`);
-  const scheduleSpec = body.schedule_spec ?? parse(ScheduleSpec, task.schedule_spec, 'schedule_spec');
-  const assistantId = body.assistant_id === undefined ? String(spec.request['assistant_id']) : body.assistant_id;
-  const limited = withLimits(spec, body, { timezone, used: stored.automatic });
+export function changedTaskSpec(cron: TaskCron, body: ScheduledTaskUpdate, nowMs: number): TaskChange {
+  const { stored, spec } = cron;
+  const task = changedTask(spec.task, body);
+  const { timezone, times, scheduleSpec } = changedTimes(cron, body, nowMs);
+  // A page sends the schedule with every change: only another one gives the task another due time.
+  const isMoved = timezone !== spec.timezone || JSON.stringify(times) !== JSON.stringify(spec.times);
+  const { prompt, stop_condition: stopCondition } = task;
   return {
     // A limit of a task that has no due time changes none.
     retimed: isMoved || (body.end_at !== undefined && stored.dueMs !== null),
     spec: {
-      ...limited,
-      times: isMoved ? keepAnchor(timesOf(type, scheduleSpec, { timezone, nowMs }), spec.times) : spec.times,
+      ...withLimits(spec, body, { timezone, used: stored.automatic }),
+      times,
       timezone,
-      thread_id: threadOf(mode, body.thread_id ?? spec.thread_id),
-      request: taskRequest({ assistantId: assistantId ?? LEAD_AGENT, prompt, stopCondition }),
-      task: {
-        title: body.title ?? task.title,
-        prompt,
-        context_mode: mode,
-        schedule_spec: scheduleSpec,
-        stop_condition: stopCondition,
-      },
+      thread_id: threadOf(task.context_mode, body.thread_id ?? spec.thread_id),
+      request: taskRequest({ assistantId: changedAssistant(spec, body), prompt, stopCondition }),
+      task: { ...task, schedule_spec: scheduleSpec },
     },
   };
+}
+
+const changedTask = (task: Task, body: ScheduledTaskUpdate): Task => ({
+  ...task,
+  title: body.title ?? task.title,
+  prompt: body.prompt ?? task.prompt,
+  context_mode: body.context_mode ?? task.context_mode,
+  stop_condition: body.stop_condition === undefined ? task.stop_condition : body.stop_condition,
+});
+
+const changedAssistant = ({ request }: CronSpec, { assistant_id: id }: ScheduledTaskUpdate): string =>
+  id === undefined ? String(request['assistant_id']) : (id ?? LEAD_AGENT);
+
+interface ChangedTimes {
+  readonly timezone: string;
+  readonly times: CronTimes;
+  /** As the client sent it. */
+  readonly scheduleSpec: ScheduleSpec;
+}
+
+function changedTimes({ spec }: TaskCron, body: ScheduledTaskUpdate, nowMs: number): ChangedTimes {
+  const timezone = body.timezone ?? spec.timezone ?? 'UTC';
+  checkTimezone(timezone);
+  const type = body.schedule_type ?? spec.times.type;
+  if (type !== spec.times.type && !body.schedule_spec)
+    throw fault('schedule_spec', `is needed for schedule_type ${type}`);
+  const scheduleSpec = body.schedule_spec ?? parse(ScheduleSpec, spec.task.schedule_spec, 'schedule_spec');
+  const isSent = Boolean(body.schedule_spec ?? body.timezone);
+  const times = isSent ? keepAnchor(timesOf(type, scheduleSpec, { timezone, nowMs }), spec.times) : spec.times;
+  return { timezone, times, scheduleSpec };
 }
 
 /** The specification with the limits of a request. @throws {InvalidRequestError} for a limit that is used up already */

@@ -1,6 +1,7 @@
 import { newId, type ScheduledTaskReply, type ScheduledTaskRunReply, type ThreadTaskReply } from '@caribou/contracts';
 import { redisSchedules } from '@caribou/state';
 import { waitFor } from '@caribou/testing';
+import { every, later, once, taskOf } from '../testing/task-bodies.js';
 import { type TimersFixture, useTimers } from '../testing/timers-fixture.js';
 
 let timers: TimersFixture;
@@ -11,22 +12,6 @@ useTimers(
   },
   { gateways: 2, config: 'crons:\n  min_interval_seconds: 2\n' },
 );
-
-const later = (ms: number): string => new Date(Date.now() + ms).toISOString();
-const taskOf = (more: object = {}) => ({
-  title: 'Morning report',
-  prompt: 'Write the report.',
-  schedule_type: 'cron',
-  schedule_spec: { cron: '0 7 * * *' },
-  timezone: 'Europe/Berlin',
-  context_mode: 'fresh_thread_per_run',
-  ...more,
-});
-const once = (ms: number, more: object = {}) =>
-  taskOf({ schedule_type: 'once', schedule_spec: { run_at: later(ms) }, ...more });
-
-const every = (seconds: number, more: object = {}) =>
-  taskOf({ schedule_type: 'interval', schedule_spec: { every_seconds: seconds }, ...more });
 
 const ask = <Body = ScheduledTaskReply>(
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
@@ -88,6 +73,10 @@ describe('scheduled tasks', () => {
     expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('max_runs: all 1 runs')]);
     const low = await ask('PATCH', `/${task.id}`, { ...again, max_runs: 1 });
     expect([low.status, low.body.detail]).toEqual([422, expect.stringContaining('max_runs: must be more than the 1')]);
+
+    const { title, prompt, timezone, schedule_spec } = task;
+    const edited = await ask('PATCH', `/${task.id}`, { title: `${title}!`, prompt, timezone, schedule_spec });
+    expect([edited.status, edited.body]).toEqual([200, expect.objectContaining({ status: 'completed' })]);
 
     expect((await ask('PATCH', `/${task.id}`, { ...again, max_runs: 5 })).body).toMatchObject({
       status: 'enabled',
@@ -276,12 +265,7 @@ describe('scheduled tasks', () => {
 
   test.each<[string, object, number, string]>([
     ['a time that is past', once(-1_000), 422, 'schedule_spec.run_at: is past'],
-    [
-      'a time that is missing',
-      taskOf({ schedule_type: 'once', schedule_spec: {} }),
-      422,
-      'schedule_spec.run_at: is needed',
-    ],
+    ['a time that is missing', once(0, { schedule_spec: {} }), 422, 'schedule_spec.run_at: is needed'],
     ['an expression that is missing', taskOf({ schedule_spec: {} }), 422, 'schedule_spec.cron: is needed'],
     [
       'an expression with seconds',
@@ -291,29 +275,34 @@ describe('scheduled tasks', () => {
     ],
     ['a time zone', taskOf({ timezone: 'Nowhere' }), 422, 'timezone: is not the IANA name'],
     ['a type', taskOf({ schedule_type: 'hourly' }), 422, 'schedule_type: '],
-    [
-      'a field of another type',
-      every(60, { schedule_type: 'cron' }),
-      422,
-      'schedule_spec.every_seconds: does not belong',
-    ],
+    ['a field of another type', every(60, { schedule_type: 'cron' }), 422, '.every_seconds: does not belong'],
     ['an interval that is missing', every(60, { schedule_spec: {} }), 422, 'schedule_spec.every_seconds: is needed'],
-    ['an interval of zero', every(0), 422, 'schedule_spec.every_seconds: '],
+    ['an interval of zero', every(0), 422, 'schedule_spec.every_seconds: Too small: expected number to be >=1'],
     ['an interval of a second', every(1), 422, 'schedule_spec.every_seconds: must be at least 2 (crons.min_interval'],
     ['an interval of half a minute', every(0.5), 422, 'schedule_spec.every_seconds: '],
-    ['an interval of 31 days', every(2_678_400), 422, 'schedule_spec.every_seconds: '],
-    ['a limit of no runs', every(60, { max_runs: 0 }), 422, 'max_runs: '],
+    [
+      'an interval of 31 days',
+      every(2_678_400),
+      422,
+      'schedule_spec.every_seconds: Too big: expected number to be <=2592000',
+    ],
+    ['a limit of no runs', every(60, { max_runs: 0 }), 422, 'max_runs: Too small: expected number to be >=1'],
     ['a limit below zero', every(60, { max_runs: -1 }), 422, 'max_runs: '],
-    ['a huge limit', every(60, { max_runs: 1_000_001 }), 422, 'max_runs: '],
+    ['a huge limit', every(60, { max_runs: 1_000_001 }), 422, 'max_runs: Too big: expected number to be <=1000000'],
     ['a limit as text', every(60, { max_runs: '5' }), 422, 'max_runs: '],
-    ['a long condition', every(60, { stop_condition: 'x'.repeat(501) }), 422, 'stop_condition: '],
+    [
+      'a long condition',
+      every(60, { stop_condition: 'x'.repeat(501) }),
+      422,
+      'stop_condition: Too big: expected string to have <=500',
+    ],
     ['an end that is past', every(60, { end_at: later(-1_000) }), 422, 'end_at: is past'],
     ['an end before the first run', every(60, { end_at: later(30_000) }), 422, 'end_at: is before the first due time'],
     ['an end that is no time', every(60, { end_at: 'soon' }), 422, 'end_at: '],
     ['a goal', every(60, { goal_objective: 'win' }), 422, 'goal_objective: is not supported here: say in prompt'],
     ['an unknown field', every(60, { stop_when: 'done' }), 422, 'stop_when: is not supported here'],
     [
-      'an unknown field of a schedule',
+      'an unknown field in it',
       every(60, { schedule_spec: { every_minutes: 5 } }),
       422,
       'schedule_spec.every_minutes: ',

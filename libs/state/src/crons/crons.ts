@@ -49,13 +49,9 @@ export function redisCrons(redis: RedisConnection, { maxPerUser }: CronOptions):
   async function put({ userId, cronId, spec, dueMs, maxRuns }: CronDraft, version?: number): Promise<StoredCron> {
     const { record, ofUser, due } = keys.cron(userId, cronId);
     const params = {
-      id: cronId,
-      member: cronMember(userId, cronId),
-      user: userId,
+      ...{ id: cronId, member: cronMember(userId, cronId), user: userId, max: maxPerUser, erasing: keys.erasing },
       ...(dueMs === undefined ? {} : { due: dueMs === null ? '' : String(dueMs) }),
-      max: maxPerUser,
       ...(maxRuns === null ? {} : { max_runs: maxRuns }),
-      erasing: keys.erasing,
       ...(version === undefined ? {} : { version: String(version) }),
     };
     const [outcome, detail] = (await redis.run(scripts.put, [record, ofUser, due], [JSON.stringify(params), spec])) as [

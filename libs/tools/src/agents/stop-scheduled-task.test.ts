@@ -1,4 +1,4 @@
-import { FencedError } from '@caribou/contracts';
+import { FencedError, type RunContextValues } from '@caribou/contracts';
 import type { SchedulePort, ScheduleStop, ScheduleStopOutcome } from '@caribou/core';
 import { fakeRun } from '@caribou/testing';
 import { stopScheduledTaskTool } from './stop-scheduled-task.js';
@@ -6,7 +6,7 @@ import { stopScheduledTaskTool } from './stop-scheduled-task.js';
 const TASK = { scheduled_task: 'task-1' };
 
 /** Calls the tool in a run with a context. `asked` has what the store was asked. */
-async function call(outcome: ScheduleStopOutcome | Error, context: object = TASK) {
+async function call(outcome: ScheduleStopOutcome | Error, context: RunContextValues = TASK) {
   const asked: ScheduleStop[] = [];
   const schedules: SchedulePort = {
     stop: (stop) => {
