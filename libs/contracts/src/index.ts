@@ -233,9 +233,9 @@ export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from '
 export { userRoutes } from './http/resources/users.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
 export { systemRoutes } from './http/resources/system.js';
-export { type DelegatedTaskDetailReply, type DelegatedTaskReply } from './http/threads/tasks.js';
-export { runEventRoutes, type RunLogEvent, type SubagentStep } from './http/threads/run-events.js';
-export { taskRoutes } from './http/threads/tasks.js';
+export { type DelegatedTaskDetailReply, type DelegatedTaskReply } from './http/runs/tasks.js';
+export { runEventRoutes, type RunLogEvent, type SubagentStep } from './http/runs/run-events.js';
+export { taskRoutes } from './http/runs/tasks.js';
 export { type ApprovalsReply, approvalRoutes, type WaitingReply } from './http/resources/approvals.js';
 export { type OpenQuestion, openQuestionsIn, toAnswerMessage } from './records/human-input.js';
 export { threadRoutes } from './http/threads/threads.js';

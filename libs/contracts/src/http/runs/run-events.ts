@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RunId } from '../../common/ids.js';
 import { queryInt, route } from '../route.js';
-import { ThreadPath } from './thread-path.js';
+import { ThreadPath } from '../threads/thread-path.js';
 
 /** The event log of a run in DeerFlow's format, made from what is stored of the run. */
 
