@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CronReply, RunReply } from '@caribou/contracts';
+import type { CronReply, RunReply, ScheduledTaskReply, ScheduledTaskRunReply } from '@caribou/contracts';
 import { createRedis } from '@caribou/state';
 import { type TestService, waitFor } from '@caribou/testing';
 import type { ApiClient } from '../support/client.js';
@@ -88,6 +88,33 @@ async function createCron(path: string, more: object = {}): Promise<string> {
   return body.cron_id;
 }
 
+/** A task of DeerFlow's page that is due every three seconds. */
+async function createTask(script: string, more: object): Promise<string> {
+  const due = { schedule_type: 'interval', schedule_spec: { every_seconds: STEP_MS / 1_000 }, timezone: 'UTC' };
+  const asked = { title: 'Report', prompt: `${nonce()}\n${script}`, ...due, ...more };
+  return (await client().call<ScheduledTaskReply>('POST', '/scheduled-tasks', asked)).body.id;
+}
+
+const getTask = async (id: string): Promise<ScheduledTaskReply> =>
+  (await client().call<ScheduledTaskReply>('GET', `/scheduled-tasks/${id}`)).body;
+
+/** The task has run as often as it may, each due time once. */
+async function assertUsedUp(id: string, maxRuns: number): Promise<void> {
+  expect(await getTask(id)).toMatchObject({ status: 'completed', automatic_runs_used: maxRuns, run_count: maxRuns });
+  const { body: runs } = await client().call<ScheduledTaskRunReply[]>('GET', `/scheduled-tasks/${id}/runs`);
+  const numbers = Array.from({ length: maxRuns }, (_, index) => maxRuns - index);
+  expect(runs.filter(({ run_id }) => run_id !== null).map(({ run_number }) => run_number)).toEqual(numbers);
+  expect(new Set(runs.map(({ scheduled_for }) => scheduled_for)).size).toBe(runs.length);
+}
+
+/** One run of the task has paused it, and later ones did not start. */
+async function assertStopped(id: string): Promise<void> {
+  const { body: runs } = await client().call<ScheduledTaskRunReply[]>('GET', `/scheduled-tasks/${id}/runs`);
+  const stops = runs.flatMap(({ stop_requested_run_id }) => stop_requested_run_id ?? []);
+  expect(stops).toHaveLength(1);
+  expect(await getTask(id)).toMatchObject({ status: 'paused', last_error: `stopped by the agent in run ${stops[0]}` });
+}
+
 /** The runs of a cron that webhooks have announced: due time (ms) → ids of runs. */
 function announced(cronId: string): Map<number, string[]> {
   const found = new Map<number, string[]>();
@@ -138,6 +165,9 @@ test('processes with clocks a minute apart are killed while crons are due and we
     await createCron('/runs/crons'),
     await createCron('/runs/crons', { on_run_completed: 'keep' }),
   ];
+  const limited = await createTask('#say done', { max_runs: 3 });
+  const stop = '#tool stop_scheduled_task {"reason":"It is out."}\n#say It is out.';
+  const stopping = await createTask(stop, { stop_condition: 'the report is out' });
   const begunMs = Date.now();
 
   for (let round = 0; round < 15; round += 1) {
@@ -149,7 +179,10 @@ test('processes with clocks a minute apart are killed while crons are due and we
     timeoutMs: 60_000,
   });
   const ranMs = Date.now() - begunMs;
+  await waitFor(async () => (await getTask(stopping)).status === 'paused', { what: 'the stop', timeoutMs: 60_000 });
   await stopCrons(ids);
+  await assertUsedUp(limited, 3);
+  await assertStopped(stopping);
 
   for (const id of ids) {
     const due = announced(id);

@@ -62,6 +62,8 @@ import { SuggestionsController } from './threads/suggestions/suggestions.control
 import { SuggestionsService } from './threads/suggestions/suggestions.service.js';
 import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
+import { RunEventsController } from './run-events/run-events.controller.js';
+import { RunEventsService } from './run-events/run-events.service.js';
 import { TasksController } from './tasks/tasks.controller.js';
 import { TasksService } from './tasks/tasks.service.js';
 import { ThreadsController } from './threads/threads.controller.js';
@@ -72,6 +74,7 @@ import { CronsService } from './crons/crons.service.js';
 import { DueCrons } from './crons/due-crons.js';
 import { ScheduledTasksController } from './scheduled-tasks/scheduled-tasks.controller.js';
 import { ScheduledTasksService } from './scheduled-tasks/scheduled-tasks.service.js';
+import { TaskRuns } from './scheduled-tasks/task-runs.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 import { DocumentConversions } from './files/uploads/document-conversions.js';
 import { UploadsController } from './files/uploads/uploads.controller.js';
@@ -92,6 +95,7 @@ const CONTROLLERS: readonly Type[] = [
   ProtocolController,
   ApprovalsController,
   TasksController,
+  RunEventsController,
   UploadsController,
   ArtifactsController,
   AssistantsController,
@@ -123,6 +127,7 @@ const SERVICES: readonly Type[] = [
   CronsService,
   DueCrons,
   ScheduledTasksService,
+  TaskRuns,
   RunAgents,
   ApprovalsService,
   InterruptDeadlines,
@@ -137,6 +142,7 @@ const SERVICES: readonly Type[] = [
   AssistantsService,
   RunAssistants,
   TasksService,
+  RunEventsService,
   MemoryService,
   MemoryEdits,
   UploadsService,

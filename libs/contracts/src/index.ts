@@ -199,10 +199,12 @@ export { type FactChanges, type LegacyFact, type NewFact } from './http/resource
 export { type MemoryConfigReply, type MemoryHistoryReply } from './http/resources/memory-shapes.js';
 export { MemoryImport, type MemoryStatusReply } from './http/resources/memory-shapes.js';
 export { CronSpec, type CronTimes } from './records/crons.js';
-export { CronCreate, type CronFilter, type CronReply, cronRoutes, type CronUpdate } from './http/resources/crons.js';
-export { type ScheduledTaskCreate, type ScheduledTaskUpdate } from './http/resources/scheduled-tasks.js';
-export { type ScheduledTaskReply, type ScheduledTaskRunReply } from './http/resources/scheduled-tasks.js';
-export { scheduledTaskRoutes } from './http/resources/scheduled-tasks.js';
+export { CronCreate, type CronFilter, type CronReply, cronRoutes, type CronUpdate } from './http/schedules/crons.js';
+export { type ScheduledTaskCreate, type ScheduledTaskRenewal } from './http/schedules/scheduled-task-shapes.js';
+export { type ScheduledTaskReply, type ScheduledTaskRunReply } from './http/schedules/scheduled-task-shapes.js';
+export { type ScheduledTaskUpdate, type ThreadTaskReply } from './http/schedules/scheduled-task-shapes.js';
+export { ScheduleSpec } from './http/schedules/scheduled-task-shapes.js';
+export { scheduledTaskRoutes } from './http/schedules/scheduled-tasks.js';
 export { type WebhookEventsReply, webhookRoutes } from './http/resources/webhooks.js';
 export { featureRoutes, type FeaturesReply } from './http/resources/features.js';
 export { branchRoutes, type BranchReply, type CloneMode } from './http/threads/branches.js';
@@ -231,8 +233,9 @@ export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from '
 export { userRoutes } from './http/resources/users.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
 export { systemRoutes } from './http/resources/system.js';
-export { type DelegatedTaskDetailReply, type DelegatedTaskReply, type SubagentStep } from './http/threads/tasks.js';
-export { taskRoutes } from './http/threads/tasks.js';
+export { type DelegatedTaskDetailReply, type DelegatedTaskReply } from './http/runs/tasks.js';
+export { runEventRoutes, type RunLogEvent, type SubagentStep } from './http/runs/run-events.js';
+export { taskRoutes } from './http/runs/tasks.js';
 export { type ApprovalsReply, approvalRoutes, type WaitingReply } from './http/resources/approvals.js';
 export { type OpenQuestion, openQuestionsIn, toAnswerMessage } from './records/human-input.js';
 export { threadRoutes } from './http/threads/threads.js';

@@ -1,8 +1,8 @@
 import { approvalRoutes } from './http/resources/approvals.js';
 import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
-import { cronRoutes } from './http/resources/crons.js';
-import { scheduledTaskRoutes } from './http/resources/scheduled-tasks.js';
+import { cronRoutes } from './http/schedules/crons.js';
+import { scheduledTaskRoutes } from './http/schedules/scheduled-tasks.js';
 import { webhookRoutes } from './http/resources/webhooks.js';
 import { branchRoutes } from './http/threads/branches.js';
 import { featureRoutes } from './http/resources/features.js';
@@ -18,12 +18,13 @@ import { modelRoutes } from './http/resources/models.js';
 import { replayRoutes } from './http/threads/replays.js';
 import type { RouteContract } from './http/route.js';
 import { protocolRoutes } from './http/threads/protocol.js';
+import { runEventRoutes } from './http/runs/run-events.js';
 import { runRoutes, statelessRoutes } from './http/threads/runs.js';
 import { signInRoutes } from './http/resources/sign-in.js';
 import { skillRoutes } from './http/resources/skills.js';
 import { suggestionRoutes } from './http/threads/suggestions.js';
 import { systemRoutes } from './http/resources/system.js';
-import { taskRoutes } from './http/threads/tasks.js';
+import { taskRoutes } from './http/runs/tasks.js';
 import { threadRoutes } from './http/threads/threads.js';
 import { usageRoutes } from './http/resources/usage.js';
 import { userRoutes } from './http/resources/users.js';
@@ -35,6 +36,7 @@ export const httpRoutes: readonly RouteContract[] = [
   messageRoutes,
   replayRoutes,
   runRoutes,
+  runEventRoutes,
   statelessRoutes,
   cronRoutes,
   webhookRoutes,

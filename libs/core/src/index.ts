@@ -4,6 +4,7 @@ export { billedTokens, costOf, wholeTokens } from './usage/call-cost.js';
 export { callUsage, type CallUsage } from './usage/call-usage.js';
 export { activeSkill, filterAllowedTools } from './agent/active-skill.js';
 export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent } from './agent/agent-rules.js';
+export type { SchedulePort, ScheduleStop, ScheduleStopOutcome } from './stores/schedule-port.js';
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './stores/agent-store.js';
 export { isEdit, resolveEdits } from './messages/message-edits.js';
 export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates } from './agent/agent-state.js';

@@ -155,9 +155,15 @@ export class RunsService {
    *
    * @throws {FencedError} when this due time was decided before, and as `start`
    */
-  async startForCron(target: RunTarget, body: RunCreate, { runId, apiKey, cron }: CronRequest): Promise<RunRecord> {
+  async startForCron(
+    target: RunTarget,
+    body: RunCreate,
+    { runId, apiKey, cron, ...more }: CronRequest,
+  ): Promise<RunRecord> {
     const deadline = new StoreDeadline(STORE_MS);
-    const request = { ...(await this.prepare(body, { target, headers: NOBODY, deadline })), runId, cron };
+    const prepared = await this.prepare(body, { target, headers: NOBODY, deadline });
+    const context = { ...prepared.kwargs.context, ...omitUndefined({ scheduled_task: more.stoppableTask }) };
+    const request = { ...prepared, kwargs: { ...prepared.kwargs, context }, runId, cron };
     const headers = { traceparent: undefined, apiKey, onAdmitted: () => undefined };
     return this.admit(request, { idempotency: undefined, headers, deadline });
   }
@@ -304,6 +310,8 @@ export interface CronRequest {
   readonly runId: string;
   readonly apiKey: string | undefined;
   readonly cron: CronStart;
+  /** The scheduled task whose schedule the agent of the run may stop. */
+  readonly stoppableTask: string | undefined;
 }
 
 interface Preparation {

@@ -23,6 +23,10 @@ export class FeaturesController {
       browser_control: { enabled: false },
       input_polish: { enabled: this.settings.inputPolish.enabled },
       mcp_tasks: { enabled: false },
+      scheduled_tasks: {
+        ...{ available: true, running: true, tool_enabled: false },
+        min_interval_seconds: this.settings.crons.minIntervalSeconds,
+      },
     };
   }
 

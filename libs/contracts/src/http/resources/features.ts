@@ -13,6 +13,12 @@ export const FeaturesReply = z.object({
   browser_control: Switch,
   input_polish: Switch,
   mcp_tasks: Switch,
+  scheduled_tasks: z.object({
+    available: z.literal(true),
+    running: z.literal(true),
+    tool_enabled: z.literal(false).describe('Conversations cannot make tasks'),
+    min_interval_seconds: z.number().int(),
+  }),
 });
 export type FeaturesReply = z.infer<typeof FeaturesReply>;
 
