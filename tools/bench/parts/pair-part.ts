@@ -4,11 +4,12 @@ import { cpuMeter, type CpuByProcess, type Pids } from '../cpu-time.js';
 import { type Fleet, type FleetOptions, startFleet } from '../fleet.js';
 import { simpleTurn, SIMPLE_TOKENS } from '../load.js';
 import { type Budget, say } from '../report.js';
-import { inParallel, median, quantile, sum } from '../sample.js';
+import { inParallel, inTurn, median, quantile, sum } from '../sample.js';
 import { langGraphTarget, type Target } from '../turns.js';
 
 const AT_ONCE = 64;
 const ROUNDS = 16;
+/** CPU time is counted in ticks of 10 ms: a fortieth of a millisecond per turn. */
 const TURNS_PER_ROUND = 400;
 /** A service that has not worked for ten seconds hands memory back and is slower for a while: turns are taken faster than that. */
 const WARM_UP_ROUNDS = 15;
@@ -45,12 +46,8 @@ export const pairedLoads =
     try {
       const earlier = sideOf(await start({ product: resolve(before, 'dist') }), 'before');
       const now = sideOf(await start({}), 'now');
-      for (let round = 0; round < WARM_UP_ROUNDS; round += 1)
-        await bothSides(earlier, now, times(WARM_UP_TURNS), round);
-      const rounds: RoundPair[] = [];
-      for (let round = 0; round < ROUNDS; round += 1)
-        rounds.push(await bothSides(earlier, now, times(TURNS_PER_ROUND), round));
-      return sayPair(rounds);
+      await inTurn(times(WARM_UP_ROUNDS), (round) => bothSides(earlier, now, WARM_UP_TURNS, round));
+      return sayPair(await inTurn(times(ROUNDS), (round) => bothSides(earlier, now, TURNS_PER_ROUND, round)));
     } finally {
       for (const fleet of fleets) await fleet.stop();
     }
