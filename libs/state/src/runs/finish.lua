@@ -148,8 +148,8 @@ local asked = asked_after(thread_fields)
 local open = open_in(asked)
 local more = settle(record, settled_status(open), '', thread_fields)
 local question = p.question and not rollback
-if (asked or record['v:interrupts'] or question or record.question) and record.temporary ~= '1' then
-  list_interrupts(open, pending_member, question)
+if (asked or record.listed or question or record.question) and record.temporary ~= '1' then
+  list_interrupts(open, pending_member, question, record_key)
   if question then redis.call('HSET', record_key, 'question', '1') else redis.call('HDEL', record_key, 'question') end
 end
 if turns and leave_running(user, thread_id) then more = true end

@@ -46,12 +46,12 @@ end
 local metadata = take()
 redis.call('HSET', copy, 'created_at', now_iso, 'updated_at', now_iso, 'pruned', '',
   'metadata', metadata ~= '' and metadata or record.metadata)
-redis.call('HDEL', copy, 'epoch', 'delayed', 'steering', 'question')
+redis.call('HDEL', copy, 'epoch', 'delayed', 'steering', 'question', 'listed')
 if p.at then end_with(p.at) end
 local open = open_in(redis.call('HGET', copy, 'v:interrupts'))
 if #open > 0 then
   redis.call('HSET', copy, 'status', 'interrupted', 'settled', 'interrupted')
-  list_interrupts(open, pending_member:match('^[^/]+') .. '/' .. p.target)
+  list_interrupts(open, pending_member:match('^[^/]+') .. '/' .. p.target, nil, copy)
 end
 redis.call('HSET', jobs, 'floor', record.next_entry - 1)
 redis.call('ZADD', threads_key, now_ms, p.target)
