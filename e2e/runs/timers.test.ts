@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CronReply, RunReply } from '@caribou/contracts';
 import { createRedis } from '@caribou/state';
@@ -10,9 +11,9 @@ import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-r
 jest.setTimeout(300_000);
 
 const MINUTE = 60_000;
-const STEP_MS = 3_000;
-/** Every three seconds. */
-const SCHEDULE = '* * * * * */3';
+const STEP_MS = 2_000;
+/** Every two seconds. */
+const SCHEDULE = '* * * * * */2';
 
 /** The processes of the system, whose clocks are a minute apart. */
 const FLEET: readonly (readonly [app: AppName, offsetMs: number])[] = [
@@ -27,7 +28,7 @@ let receiver: WebhookReceiver;
 let stack: Stack;
 let services: { readonly app: AppName; readonly offsetMs: number; service: TestService }[];
 
-async function startWith(catchUp: string, catchUpMs: number): Promise<void> {
+beforeAll(async () => {
   receiver = await startWebhookReceiver();
   stack = await startStack({
     fsync: 'always',
@@ -36,8 +37,8 @@ async function startWith(catchUp: string, catchUpMs: number): Promise<void> {
     config: [
       'crons:',
       '  min_interval_seconds: 1',
-      `  catch_up: ${catchUp}`,
-      `  catch_up_ms: ${catchUpMs}`,
+      '  catch_up: all',
+      `  catch_up_ms: ${2 * MINUTE}`,
       'webhooks:',
       `  allow: ["localhost:${receiver.port}"]`,
       '  retry_ms: 200',
@@ -48,13 +49,27 @@ async function startWith(catchUp: string, catchUpMs: number): Promise<void> {
   services = await Promise.all(
     FLEET.map(async ([app, offsetMs]) => ({ app, offsetMs, service: await startShifted(app, offsetMs) })),
   );
-}
+});
+afterAll(async () => {
+  await stack.stop();
+  receiver.stop();
+});
 
-const startShifted = (app: AppName, offsetMs: number): Promise<TestService> =>
+const startShifted = (app: AppName, offsetMs: number, env: Readonly<Record<string, string>> = {}) =>
   stack.start(app, {
     NODE_OPTIONS: `--require ${resolve('e2e/support/clock-offset.cjs')}`,
     TEST_CLOCK_OFFSET_MS: String(offsetMs),
+    ...env,
   });
+
+/** The path of a configuration whose rule for missed due times is "latest". */
+async function configOfLatest(): Promise<string> {
+  const config = await readFile(join(stack.homeDir, 'config.yaml'), 'utf8');
+  expect(config).toContain('catch_up: all');
+  const path = join(stack.homeDir, 'latest.yaml');
+  await writeFile(path, config.replace('catch_up: all', 'catch_up: latest'));
+  return path;
+}
 
 /** How far the clock of a service is ahead, in whole minutes, by its first log line. */
 function minutesAhead(service: TestService): number {
@@ -70,11 +85,6 @@ async function restart(index: number): Promise<void> {
   await one.service.kill9();
   one.service = await startShifted(one.app, one.offsetMs);
 }
-
-afterEach(async () => {
-  await stack.stop();
-  receiver.stop();
-});
 
 const cronBody = () => ({
   assistant_id: 'lead_agent',
@@ -129,7 +139,6 @@ function assertComplete(due: ReadonlyMap<number, readonly string[]>): void {
 }
 
 test('processes with clocks a minute apart are killed while crons are due and webhooks fail: each due time ran once', async () => {
-  await startWith('all', 2 * MINUTE);
   expect(services.map(({ service }) => minutesAhead(service))).toEqual(FLEET.map(([, ms]) => ms / MINUTE));
   const threadIds = await Promise.all([1, 2].map(() => client().newThread()));
   const onThreads = await Promise.all(threadIds.map((id) => createCron(`/threads/${id}/runs/crons`)));
@@ -140,7 +149,7 @@ test('processes with clocks a minute apart are killed while crons are due and we
   ];
   const begunMs = Date.now();
 
-  for (let round = 0; round < 15; round += 1) {
+  for (let round = 0; round < 2 * FLEET.length; round += 1) {
     await delay(700);
     await restart(round % FLEET.length);
   }
@@ -166,7 +175,6 @@ test('processes with clocks a minute apart are killed while crons are due and we
 });
 
 test('Redis and NATS are killed while crons are due and webhooks fail: each due time ran once', async () => {
-  await startWith('all', 2 * MINUTE);
   const threadId = await client().newThread();
   const ids = [await createCron(`/threads/${threadId}/runs/crons`), await createCron('/runs/crons')];
   for (let round = 1; round <= 2; round += 1) {
@@ -185,7 +193,7 @@ test('Redis and NATS are killed while crons are due and webhooks fail: each due 
 });
 
 test('after an outage of all gateways the rule "latest" starts one run, for the newest due time', async () => {
-  await startWith('latest', MINUTE);
+  const CARIBOU_CONFIG = await configOfLatest();
   const id = await createCron('/runs/crons');
   await waitFor(() => announced(id).size >= 1, { what: 'a run before the outage', timeoutMs: 30_000 });
 
@@ -193,7 +201,7 @@ test('after an outage of all gateways the rule "latest" starts one run, for the 
   const downMs = Date.now();
   await delay(4 * STEP_MS);
   const upMs = Date.now();
-  for (const one of gateways()) one.service = await startShifted('gateway', one.offsetMs);
+  for (const one of gateways()) one.service = await startShifted('gateway', one.offsetMs, { CARIBOU_CONFIG });
   await waitFor(() => [...announced(id).keys()].some((due) => due > upMs + STEP_MS), {
     what: 'runs after it',
     timeoutMs: 60_000,
@@ -207,11 +215,10 @@ test('after an outage of all gateways the rule "latest" starts one run, for the 
   // What was due while nobody was there is one run, whose due time is at most one step older than the return.
   expect(after).toBeGreaterThan(upMs - STEP_MS);
   const { body } = await client().call<CronReply[]>('POST', '/runs/crons/search', {});
-  expect(body).toMatchObject([{ cron_id: id, last_error: null }]);
+  expect(body.filter(({ cron_id }) => cron_id === id)).toMatchObject([{ last_error: null }]);
 });
 
 test('a delayed run survives the loss of every process and starts no earlier than its time, and its end is announced', async () => {
-  await startWith('latest', MINUTE);
   const threadId = await client().newThread();
   const { schedule: _schedule, ...body } = cronBody();
   const path = `/threads/${threadId}/runs`;
