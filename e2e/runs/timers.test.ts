@@ -14,23 +14,23 @@ import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-r
 jest.setTimeout(300_000);
 
 const MINUTE = 60_000;
-const STEP_MS = 3_000;
-/** Every three seconds. */
-const SCHEDULE = '* * * * * */3';
+const STEP_MS = 2_000;
+/** Every two seconds. */
+const SCHEDULE = '* * * * * */2';
 
 let receiver: WebhookReceiver;
 let system: ShiftedSystem;
 
-async function start(): Promise<void> {
+beforeAll(async () => {
   receiver = await startWebhookReceiver();
   system = await startShiftedSystem({
     receiver,
     crons: ['min_interval_seconds: 1', 'catch_up: all', `catch_up_ms: ${2 * MINUTE}`],
     webhooks: ['retry_ms: 200', 'timeout_ms: 1000'],
   });
-}
+});
 
-afterEach(async () => {
+afterAll(async () => {
   await system.stack.stop();
   receiver.stop();
 });
@@ -40,7 +40,7 @@ const createCron = async (path: string, more: object = {}): Promise<string> =>
 
 const announced = (cronId: string): Map<number, string[]> => announcedBy(receiver, cronId);
 
-/** A task of DeerFlow's page that is due every three seconds. */
+/** A task of DeerFlow's page that is due every two seconds. */
 async function createTask(script: string, more: object): Promise<string> {
   const due = { schedule_type: 'interval', schedule_spec: { every_seconds: STEP_MS / 1_000 }, timezone: 'UTC' };
   const asked = { title: 'Report', prompt: `${nonce()}\n${script}`, ...due, ...more };
@@ -78,7 +78,6 @@ function assertComplete(due: ReadonlyMap<number, readonly string[]>): void {
 }
 
 test('processes with clocks a minute apart are killed while crons are due and webhooks fail: each due time ran once', async () => {
-  await start();
   const { processes, client } = system;
   expect(processes.map(({ service }) => minutesAhead(service))).toEqual(processes.map((one) => one.offsetMs / MINUTE));
   const threadIds = await Promise.all([1, 2].map(() => client().newThread()));
@@ -93,7 +92,7 @@ test('processes with clocks a minute apart are killed while crons are due and we
   const stopping = await createTask(stop, { stop_condition: 'the report is out' });
   const begunMs = Date.now();
 
-  for (let round = 0; round < 15; round += 1) {
+  for (let round = 0; round < 2 * processes.length; round += 1) {
     await delay(700);
     await system.restart(nth(processes, round % processes.length));
   }
@@ -122,7 +121,6 @@ test('processes with clocks a minute apart are killed while crons are due and we
 });
 
 test('Redis and NATS are killed while crons are due and webhooks fail: each due time ran once', async () => {
-  await start();
   const { stack, client } = system;
   const threadId = await client().newThread();
   const ids = [await createCron(`/threads/${threadId}/runs/crons`), await createCron('/runs/crons')];
@@ -142,7 +140,6 @@ test('Redis and NATS are killed while crons are due and webhooks fail: each due 
 });
 
 test('a delayed run survives the loss of every process and starts no earlier than its time, and its end is announced', async () => {
-  await start();
   const { processes, client } = system;
   const threadId = await client().newThread();
   const body = announcedRun(receiver);
