@@ -67,6 +67,13 @@ export {
   MemorySection,
   USER_SECTIONS,
 } from './records/memory.js';
+export {
+  GoalBlocker,
+  type GoalChange,
+  type GoalEvaluation,
+  GoalState,
+  MAX_OBJECTIVE_CHARS,
+} from './records/goal.js';
 export { ownUsageOf, SUBAGENT_USAGE, subagentUsageOf, TokenCounts } from './records/token-counts.js';
 export {
   CHANNEL_NAMES,
@@ -178,6 +185,7 @@ export {
 export type { MessageEdit, StateMessage } from './http/threads/state-messages.js';
 export { type FeedbackReply, feedbackRoutes } from './http/resources/feedback.js';
 export { type CompactReply, compactionRoutes } from './http/resources/compaction.js';
+export { type GoalReply, goalRoutes } from './http/resources/goals.js';
 export { inputPolishRoutes } from './http/resources/input-polish.js';
 export { type ItemReply, itemRoutes } from './http/resources/items.js';
 export { assistantRoutes } from './http/resources/assistants.js';

@@ -7,6 +7,7 @@ import { webhookRoutes } from './http/resources/webhooks.js';
 import { branchRoutes } from './http/threads/branches.js';
 import { featureRoutes } from './http/resources/features.js';
 import { compactionRoutes } from './http/resources/compaction.js';
+import { goalRoutes } from './http/resources/goals.js';
 import { feedbackRoutes } from './http/resources/feedback.js';
 import { fileRoutes } from './http/threads/files.js';
 import { inputPolishRoutes } from './http/resources/input-polish.js';
@@ -40,6 +41,7 @@ export const httpRoutes: readonly RouteContract[] = [
   webhookRoutes,
   scheduledTaskRoutes,
   compactionRoutes,
+  goalRoutes,
   feedbackRoutes,
   protocolRoutes,
   approvalRoutes,

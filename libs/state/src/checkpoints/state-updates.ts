@@ -39,6 +39,7 @@ interface UpdateOptions {
   readonly checkpointId?: string;
   readonly asNode?: string;
   readonly keepsTimeline?: boolean;
+  readonly setsGoal?: boolean;
 }
 
 export function stateUpdates(redis: RedisConnection, settings: StoreSettings): Pick<ThreadStore, 'updateState'> {
@@ -80,6 +81,7 @@ export function stateUpdates(redis: RedisConnection, settings: StoreSettings): P
             max_state_bytes: settings.maxStateBytes,
             added_bytes: call.bytes,
             removed: options.keepsTimeline === true ? [] : removedIds(made),
+            sets_goal: options.setsGoal,
           },
           texts: call.texts,
         });

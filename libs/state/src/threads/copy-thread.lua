@@ -46,7 +46,7 @@ end
 local metadata = take()
 redis.call('HSET', copy, 'created_at', now_iso, 'updated_at', now_iso, 'pruned', '',
   'metadata', metadata ~= '' and metadata or record.metadata)
-redis.call('HDEL', copy, 'epoch', 'delayed', 'steering', 'question')
+redis.call('HDEL', copy, 'epoch', 'delayed', 'steering', 'question', 'goal_change')
 if p.at then end_with(p.at) end
 local open = open_in(redis.call('HGET', copy, 'v:interrupts'))
 if #open > 0 then

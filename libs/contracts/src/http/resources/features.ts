@@ -68,22 +68,10 @@ const mcpTasks = route({
   refusals: [404],
 });
 
-const goal = route({
-  name: 'getThreadGoal',
-  group,
-  method: 'GET',
-  path: '/threads/:thread_id/goal',
-  summary: 'The goal of a thread: none, as goals cannot be set.',
-  params: ThreadPath,
-  reply: z.object({ goal: z.null() }),
-  refusals: [404],
-});
-
 export const featureRoutes = {
   features,
   channels,
   channelConnections,
   workspaceChanges,
   mcpTasks,
-  goal,
 };
