@@ -23,6 +23,7 @@ export async function decideEnd(agent: AgentRun, draft: TurnDraft, end: RunEnd):
   for (let decision = 0; decision < MAX_DECISIONS; decision += 1) {
     applyGoalChange(agent, draft);
     if (!mayContinue(agent, draft, end)) return end;
+    draft.setInterrupts();
     if (isSlow(agent, draft)) {
       await commit(agent, draft);
       if (agent.host.goalChange?.() !== undefined || !mayContinue(agent, draft, end)) continue;

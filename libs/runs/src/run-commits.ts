@@ -15,6 +15,7 @@ import {
   dropLateAnswers,
   type LoopPosition,
   type TurnCommit,
+  withGoalOf,
 } from '@caribou/core';
 import type { BudgetState, CommitRequest, CommitResult, ThreadHead } from '@caribou/state';
 import type { ActiveRun, Claimed } from './active-run.js';
@@ -106,7 +107,8 @@ async function commitFirst(active: ActiveRun, start: RunEvent): Promise<LoopPosi
     await beforeWithdrawal?.({ userId: run.user_id, state: head.state });
   const at = new Date(clock.now()).toISOString();
   const left = kwargs.input === null ? [] : leftMessages(active);
-  const { position, ...first } = firstCheckpoint(forkedFrom ?? head, withLeft(kwargs, left), at);
+  const base = forkedFrom === undefined ? head : { ...forkedFrom, state: withGoalOf(head.state, forkedFrom.state) };
+  const { position, ...first } = firstCheckpoint(base, withLeft(kwargs, left), at);
   const committed = await active.writer.commit((queued, after) =>
     store.commit(lease, {
       head,

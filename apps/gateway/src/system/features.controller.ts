@@ -19,6 +19,7 @@ export class FeaturesController {
     return {
       agents_api: { enabled: this.settings.agentsApi.enabled },
       browser_control: { enabled: false },
+      goals: { enabled: this.settings.goals.enabled },
       input_polish: { enabled: this.settings.inputPolish.enabled },
       mcp_tasks: { enabled: false },
     };

@@ -37,6 +37,9 @@ export function applyUpdate(state: ThreadState, update: StateUpdate): ThreadStat
   return next;
 }
 
+/** A state that continues from an older checkpoint: the goal is the thread's and remains as it is at the head. */
+export const withGoalOf = ({ goal }: ThreadState, older: ThreadState): ThreadState => withGoal(older, goal ?? null);
+
 function withGoal(state: ThreadState, goal: StateUpdate['goal']): ThreadState {
   if (goal === undefined) return state;
   const { goal: _before, ...rest } = state;

@@ -10,6 +10,8 @@ const MAX_REQUEST_CHARS = 2_000;
 const MAX_TEXT_CHARS = 4_000;
 const MAX_ARGS_CHARS = 300;
 const MAX_RESULT_CHARS = 600;
+/** Of an answer with its calls, so that the newest message is always shown. */
+const MAX_MESSAGE_CHARS = 6_000;
 
 /**
  * The newest part of the conversation as users see it, for a model that judges it: one paragraph per message, call and result, in
@@ -23,7 +25,7 @@ export function formatEvidence(messages: readonly Message[]): string {
   const lines: string[] = [];
   let left = MAX_CHARS - pinned.length;
   for (const message of newest.toReversed()) {
-    const text = message === request ? pinned : formatMessage(message);
+    const text = message === request ? pinned : cut(formatMessage(message), MAX_MESSAGE_CHARS);
     if (message !== request) left -= text.length;
     if (left < 0) break;
     lines.unshift(text);

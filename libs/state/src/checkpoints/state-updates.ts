@@ -1,5 +1,5 @@
 import { ConflictError, type CheckpointView, type NextNode, type ThreadState, TooLargeError } from '@caribou/contracts';
-import { applyUpdate, clientUpdate, type ThreadKey } from '@caribou/core';
+import { applyUpdate, clientUpdate, type ThreadKey, withGoalOf } from '@caribou/core';
 import { type ThreadHead } from '../ports/run-store.js';
 import { type ThreadStore } from '../ports/thread-store.js';
 import { readCheckpoints, requireCheckpoint } from './checkpoint-reads.js';
@@ -46,7 +46,8 @@ export function stateUpdates(redis: RedisConnection, settings: StoreSettings): P
   async function draft(thread: ThreadKey, update: Update, options: UpdateOptions): Promise<CheckpointDraft> {
     const { head, from } = await readBase(thread, options.checkpointId);
     const asked = typeof update === 'function' ? update(from.state, await readTime(redis)) : update;
-    const state = applyUpdate(from.state, clientUpdate(from.state, asked));
+    const base = from === head ? from.state : withGoalOf(head.state, from.state);
+    const state = applyUpdate(base, clientUpdate(base, asked));
     return {
       head,
       from,

@@ -63,7 +63,7 @@ local function roll_back()
   record.head = base
   drop_rows(run)
   forget_waiting(record, run.run_id)
-  if record.goal_change then redis.call('HDEL', record_key, 'goal_change') end
+  return_goal_change(record, run)
   forget_run(record, run)
 end
 
@@ -125,7 +125,7 @@ else
     p.commit.has_pruned = run.input_committed == '1'
     checkpoint, created_at, thread_fields, used = commit_step(record, run)
     append_to(fields, unpack(used))
-    settle_goal_change(record)
+    append_to(fields, unpack(settle_goal_change(record)))
   end
   for _, events in ipairs(p.more_events) do add_event(run, take(), events) end
   add_end(run, p.status)

@@ -38,6 +38,7 @@ local function end_with(id)
     if is_listed(name) then redis.call('HSET', copy, 'v:' .. name, redis.call('HGET', log_key, 'c' .. entry)) end
   end
   redis.call('HSET', copy, 'head', id, 'status', 'idle', 'settled', 'idle')
+  redis.call('HDEL', copy, 'goal_change')
 end
 
 for index, key in ipairs({ record_key, log_key, checkpoints_key, order_key, feed_key }) do
@@ -46,7 +47,7 @@ end
 local metadata = take()
 redis.call('HSET', copy, 'created_at', now_iso, 'updated_at', now_iso, 'pruned', '',
   'metadata', metadata ~= '' and metadata or record.metadata)
-redis.call('HDEL', copy, 'epoch', 'delayed', 'steering', 'question', 'goal_change')
+redis.call('HDEL', copy, 'epoch', 'delayed', 'steering', 'question')
 if p.at then end_with(p.at) end
 local open = open_in(redis.call('HGET', copy, 'v:interrupts'))
 if #open > 0 then

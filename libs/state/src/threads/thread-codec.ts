@@ -11,7 +11,7 @@ export function threadOf(threadId: string, flat: unknown): ThreadRecord {
   const text = (field: string): string => hash.get(field) ?? '';
   const values = [...hash]
     .filter(([field]) => field.startsWith(VALUE))
-    .map(([field, value]): [string, unknown] => [field.slice(VALUE.length), parseStored(value)]);
+    .map<[string, unknown]>(([field, value]) => [field.slice(VALUE.length), parseStored(value)]);
   const { goalChange } = parseGoalChange(hash.get('goal_change'));
   if (goalChange !== undefined) values.push(['goal', goalChange.goal ?? undefined]);
   return {

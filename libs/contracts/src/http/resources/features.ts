@@ -11,6 +11,7 @@ const Switch = z.object({ enabled: z.boolean() });
 export const FeaturesReply = z.object({
   agents_api: Switch,
   browser_control: Switch,
+  goals: Switch,
   input_polish: Switch,
   mcp_tasks: Switch,
 });
