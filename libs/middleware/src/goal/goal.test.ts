@@ -1,5 +1,13 @@
 import type { Message, ThreadState } from '@caribou/contracts';
-import { ai, fakeRun, humanMessage, modelFailure, sampleGoal, type ScriptedAnswer, scriptedModel } from '@caribou/testing';
+import {
+  ai,
+  fakeRun,
+  humanMessage,
+  modelFailure,
+  sampleGoal,
+  type ScriptedAnswer,
+  scriptedModel,
+} from '@caribou/testing';
 import { goal } from './goal.js';
 
 const NOT_MET = '{"satisfied": false, "blocker": "goal_not_met_yet", "reason": "half", "evidence_summary": "one part"}';
