@@ -72,7 +72,6 @@ export {
   type GoalChange,
   type GoalEvaluation,
   GoalState,
-  MAX_OBJECTIVE_CHARS,
 } from './records/goal.js';
 export { ownUsageOf, SUBAGENT_USAGE, subagentUsageOf, TokenCounts } from './records/token-counts.js';
 export {

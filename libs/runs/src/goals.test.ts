@@ -1,4 +1,4 @@
-import type { GoalState } from '@caribou/contracts';
+import { type GoalState, textOf } from '@caribou/contracts';
 import type { ModelPort } from '@caribou/core';
 import { redisRunStore } from '@caribou/state';
 import {
@@ -39,7 +39,7 @@ function evaluator(onAsked: () => Promise<unknown> = () => Promise.resolve()): M
       asked += 1;
       await onAsked();
       const [, objective = '', conversation = ''] =
-        /^Goal:\n(\w+)\n\nConversation:\n([^]*)\n\nIs/.exec(String(message?.content)) ?? [];
+        /^Goal:\n(\w+)\n\nConversation:\n([^]*)\n\nIs/.exec(textOf(message?.content ?? '')) ?? [];
       yield { content: new RegExp(`Assistant: .*${objective}`).test(conversation) ? MET : NOT_MET };
       yield { finishReason: 'stop' };
     },

@@ -1,4 +1,4 @@
-import { type ChannelValues, ThreadStatus, type ThreadRecord } from '@caribou/contracts';
+import { ThreadStatus, type ThreadRecord } from '@caribou/contracts';
 import { hashOf } from '../redis/hash.js';
 import { parseGoalChange } from '../goals/goal-change.js';
 import { parseStored } from '../redis/stored-json.js';
@@ -20,7 +20,7 @@ export function threadOf(threadId: string, flat: unknown): ThreadRecord {
     updated_at: text('updated_at'),
     metadata: parseStored<ThreadRecord['metadata']>(text('metadata')),
     status: ThreadStatus.parse(text('status')),
-    values: Object.fromEntries(values) as ChannelValues,
+    values: Object.fromEntries(values),
     head: text('head') === '' ? null : text('head'),
   };
 }
