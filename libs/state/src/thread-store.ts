@@ -2,7 +2,7 @@ import { UnavailableError } from '@caribou/contracts';
 import type { ThreadStore } from './ports/thread-store.js';
 import { admissions } from './runs/admission.js';
 import { checkRedis } from './redis/check-redis.js';
-import { changeGoal } from './goals/change-goal.js';
+import { changeGoal } from './threads/change-goal.js';
 import { checkpointReads } from './checkpoints/checkpoint-reads.js';
 import type { RedisConnection } from './redis/connection.js';
 import { runLists } from './runs/run-lists.js';

@@ -4,10 +4,10 @@ import type { ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 import { callThread } from '../redis/thread-call.js';
-import { assertAllowed } from '../threads/thread-records.js';
-import { goalChangeText } from './goal-change.js';
+import { assertAllowed } from './thread-records.js';
+import { goalChangeText } from '../goals/goal-change.js';
 
-const script = loadScript('goals/change-goal');
+const script = loadScript('threads/change-goal');
 
 /** How often a run may begin or end between the two ways to write a goal. */
 const MAX_ATTEMPTS = 5;
