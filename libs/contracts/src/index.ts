@@ -216,7 +216,11 @@ export { branchRoutes, type BranchReply, type CloneMode } from './http/threads/b
 export { memoryRoutes } from './http/resources/memory.js';
 export { type FeedMessage, type FeedPageReply, messageRoutes } from './http/threads/messages.js';
 export { type ModelListReply, type ModelReply, modelRoutes } from './http/resources/models.js';
-export { suggestionRoutes, type SuggestionsConfigReply, type SuggestionsReply } from './http/conversations/suggestions.js';
+export {
+  suggestionRoutes,
+  type SuggestionsConfigReply,
+  type SuggestionsReply,
+} from './http/conversations/suggestions.js';
 export { type SuggestionsRequest } from './http/conversations/suggestions.js';
 export { httpRoutes } from './registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/resources/mcp.js';
