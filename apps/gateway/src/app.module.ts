@@ -22,6 +22,8 @@ import { InputPolishController } from './input-polish/input-polish.controller.js
 import { SingleCalls } from './models/single-calls.js';
 import { CompactionController } from './threads/compaction/compaction.controller.js';
 import { CompactionService } from './threads/compaction/compaction.service.js';
+import { GoalsController } from './threads/goals/goals.controller.js';
+import { GoalsService } from './threads/goals/goals.service.js';
 import { FeedbackController } from './threads/feedback/feedback.controller.js';
 import { FeaturesController } from './system/features.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
@@ -92,6 +94,7 @@ const CONTROLLERS: readonly Type[] = [
   ScheduledTasksController,
   FeedbackController,
   CompactionController,
+  GoalsController,
   ProtocolController,
   ApprovalsController,
   TasksController,
@@ -138,6 +141,7 @@ const SERVICES: readonly Type[] = [
   ItemVectors,
   SingleCalls,
   CompactionService,
+  GoalsService,
   AssistantCatalog,
   AssistantsService,
   RunAssistants,

@@ -67,6 +67,12 @@ export {
   MemorySection,
   USER_SECTIONS,
 } from './records/memory.js';
+export {
+  GoalBlocker,
+  type GoalChange,
+  type GoalEvaluation,
+  GoalState,
+} from './records/goal.js';
 export { ownUsageOf, SUBAGENT_USAGE, subagentUsageOf, TokenCounts } from './records/token-counts.js';
 export {
   CHANNEL_NAMES,
@@ -177,7 +183,8 @@ export {
 } from './http/resources/agents.js';
 export type { MessageEdit, StateMessage } from './http/threads/state-messages.js';
 export { type FeedbackReply, feedbackRoutes } from './http/resources/feedback.js';
-export { type CompactReply, compactionRoutes } from './http/resources/compaction.js';
+export { type CompactReply, compactionRoutes } from './http/conversations/compaction.js';
+export { type GoalReply, goalRoutes } from './http/conversations/goals.js';
 export { inputPolishRoutes } from './http/resources/input-polish.js';
 export { type ItemReply, itemRoutes } from './http/resources/items.js';
 export { assistantRoutes } from './http/resources/assistants.js';
@@ -211,8 +218,12 @@ export { branchRoutes, type BranchReply, type CloneMode } from './http/threads/b
 export { memoryRoutes } from './http/resources/memory.js';
 export { type FeedMessage, type FeedPageReply, messageRoutes } from './http/threads/messages.js';
 export { type ModelListReply, type ModelReply, modelRoutes } from './http/resources/models.js';
-export { suggestionRoutes, type SuggestionsConfigReply, type SuggestionsReply } from './http/threads/suggestions.js';
-export { type SuggestionsRequest } from './http/threads/suggestions.js';
+export {
+  suggestionRoutes,
+  type SuggestionsConfigReply,
+  type SuggestionsReply,
+} from './http/conversations/suggestions.js';
+export { type SuggestionsRequest } from './http/conversations/suggestions.js';
 export { httpRoutes } from './registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/resources/mcp.js';
 export { isRecord } from './common/is-record.js';

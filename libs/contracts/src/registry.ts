@@ -6,7 +6,8 @@ import { scheduledTaskRoutes } from './http/schedules/scheduled-tasks.js';
 import { webhookRoutes } from './http/resources/webhooks.js';
 import { branchRoutes } from './http/threads/branches.js';
 import { featureRoutes } from './http/resources/features.js';
-import { compactionRoutes } from './http/resources/compaction.js';
+import { compactionRoutes } from './http/conversations/compaction.js';
+import { goalRoutes } from './http/conversations/goals.js';
 import { feedbackRoutes } from './http/resources/feedback.js';
 import { fileRoutes } from './http/threads/files.js';
 import { inputPolishRoutes } from './http/resources/input-polish.js';
@@ -22,7 +23,7 @@ import { runEventRoutes } from './http/runs/run-events.js';
 import { runRoutes, statelessRoutes } from './http/threads/runs.js';
 import { signInRoutes } from './http/resources/sign-in.js';
 import { skillRoutes } from './http/resources/skills.js';
-import { suggestionRoutes } from './http/threads/suggestions.js';
+import { suggestionRoutes } from './http/conversations/suggestions.js';
 import { systemRoutes } from './http/resources/system.js';
 import { taskRoutes } from './http/runs/tasks.js';
 import { threadRoutes } from './http/threads/threads.js';
@@ -42,6 +43,7 @@ export const httpRoutes: readonly RouteContract[] = [
   webhookRoutes,
   scheduledTaskRoutes,
   compactionRoutes,
+  goalRoutes,
   feedbackRoutes,
   protocolRoutes,
   approvalRoutes,

@@ -7,7 +7,7 @@ export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent
 export type { SchedulePort, ScheduleStop, ScheduleStopOutcome } from './stores/schedule-port.js';
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './stores/agent-store.js';
 export { isEdit, resolveEdits } from './messages/message-edits.js';
-export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates } from './agent/agent-state.js';
+export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates, withGoalOf } from './agent/agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent/agent-runtime.js';
 export { executeAtMostOnce, unknownOutcome } from './tool-calls/execute-at-most-once.js';
 export { type Clock, systemClock } from './util/clock.js';

@@ -92,7 +92,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     const context = contextReader({ ...facts, skills, profile: agent.profile }, memory);
     const options = {
       ...chainOptions(config, { switches, models: gatedModels, tools }),
-      ...{ custom, skills, context, approvals },
+      ...{ custom, skills, context, approvals, temporary: kwargs.temporary },
     };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
     return runFromHead(input, {

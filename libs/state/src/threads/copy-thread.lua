@@ -38,6 +38,7 @@ local function end_with(id)
     if is_listed(name) then redis.call('HSET', copy, 'v:' .. name, redis.call('HGET', log_key, 'c' .. entry)) end
   end
   redis.call('HSET', copy, 'head', id, 'status', 'idle', 'settled', 'idle')
+  redis.call('HDEL', copy, 'goal_change')
 end
 
 for index, key in ipairs({ record_key, log_key, checkpoints_key, order_key, feed_key }) do

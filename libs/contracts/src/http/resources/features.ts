@@ -11,6 +11,7 @@ const Switch = z.object({ enabled: z.boolean() });
 export const FeaturesReply = z.object({
   agents_api: Switch,
   browser_control: Switch,
+  goals: Switch,
   input_polish: Switch,
   mcp_tasks: Switch,
   scheduled_tasks: z.object({
@@ -74,22 +75,10 @@ const mcpTasks = route({
   refusals: [404],
 });
 
-const goal = route({
-  name: 'getThreadGoal',
-  group,
-  method: 'GET',
-  path: '/threads/:thread_id/goal',
-  summary: 'The goal of a thread: none, as goals cannot be set.',
-  params: ThreadPath,
-  reply: z.object({ goal: z.null() }),
-  refusals: [404],
-});
-
 export const featureRoutes = {
   features,
   channels,
   channelConnections,
   workspaceChanges,
   mcpTasks,
-  goal,
 };
