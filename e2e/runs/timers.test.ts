@@ -14,9 +14,9 @@ import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-r
 jest.setTimeout(300_000);
 
 const MINUTE = 60_000;
-const STEP_MS = 2_000;
-/** Every two seconds. */
-const SCHEDULE = '* * * * * */2';
+const STEP_MS = 3_000;
+/** Every three seconds. */
+const SCHEDULE = '* * * * * */3';
 
 let receiver: WebhookReceiver;
 let system: ShiftedSystem;
@@ -40,7 +40,7 @@ const createCron = async (path: string, more: object = {}): Promise<string> =>
 
 const announced = (cronId: string): Map<number, string[]> => announcedBy(receiver, cronId);
 
-/** A task of DeerFlow's page that is due every two seconds. */
+/** A task of DeerFlow's page that is due every three seconds. */
 async function createTask(script: string, more: object): Promise<string> {
   const due = { schedule_type: 'interval', schedule_spec: { every_seconds: STEP_MS / 1_000 }, timezone: 'UTC' };
   const asked = { title: 'Report', prompt: `${nonce()}\n${script}`, ...due, ...more };

@@ -15,7 +15,8 @@ import type { ThreadStore } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 import { parse } from '../../http/parse-input.js';
-import { RunsService, type StartHeaders } from '../../runs/runs.service.js';
+import { RunsService } from '../../runs/runs.service.js';
+import type { StartHeaders } from '../../runs/started-run.js';
 import { ProtocolRefusal } from './protocol-refusal.js';
 
 /** A run and its ordinal in the thread. */
