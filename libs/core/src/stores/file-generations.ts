@@ -14,7 +14,7 @@ export interface FileGeneration {
 export interface FileHead extends FileGeneration {
   /** Identifies this thread's files: a later thread with the same id has another one. */
   readonly home: string;
-  /** Both trees together. */
+  /** Both trees together, when they were last committed: a return to an earlier point does not change these counts. */
   readonly bytes: number;
   readonly files: number;
   /**
@@ -48,6 +48,11 @@ export interface FileCommit {
   readonly writer?: FileWriter;
   /** Changes remain that this commit does not contain. */
   readonly isPartial?: boolean;
+  /**
+   * The files are older than this record of them: the thread's checkpoints until now have no generation although there were
+   * files. Only for the first commit.
+   */
+  readonly isImport?: boolean;
 }
 
 /** The generations of threads' files. Each method is one script or one read. */
@@ -67,7 +72,7 @@ export interface FileGenerations {
    * @throws {FencedError} when the sandbox of the thread is bound to another manager
    */
   noteUnpublished(thread: ThreadKey, writer: FileWriter): Promise<void>;
-  /** The generation that a checkpoint of the thread was written with; null when there were no files. @throws {NotFoundError} */
+  /** The generation that a checkpoint of the thread was written with; null when there is none. */
   atCheckpoint(thread: ThreadKey, checkpointId: string): Promise<FileGeneration | null>;
   /**
    * Gives a thread without files those of another one of the same user, with the generations of the checkpoints that both have.
@@ -76,10 +81,16 @@ export interface FileGenerations {
    * @throws {ConflictError} when the target has files
    */
   copy(from: ThreadKey, to: ThreadKey, checkpointId?: string): Promise<FileHead | null>;
-  /** Makes the files of an earlier point the head; uploads stay. Null when there were never files. */
+  /**
+   * Makes the files of an earlier point the head; uploads stay. Null for a thread without files.
+   *
+   * @throws {ConflictError} while the thread has a run in flight
+   */
   restore(thread: ThreadKey, checkpointId: string): Promise<FileHead | null>;
-  /** All manifests that the thread's head and checkpoints name. */
+  /** All manifests that the thread's head and checkpoints name; generations that none of them names are dropped. */
   retained(thread: ThreadKey): Promise<readonly string[]>;
+  /** Ids of the user's threads that have files, at most a thousand after the first `skip`, by their first commit. */
+  threadsWithFiles(userId: string, skip: number): Promise<readonly string[]>;
 }
 
 export interface FileCommitReply {

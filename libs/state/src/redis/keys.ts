@@ -58,6 +58,10 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     runEvents: (userId, runId) => `${prefix}events:${strict(userId)}:${strict(runId)}`,
     runKwargs: (userId, runId) => `${prefix}run:${strict(userId)}:${strict(runId)}:kwargs`,
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
+    files: ({ userId, threadId }) => ({
+      generations: `${prefix}thread:${strict(userId)}:${strict(threadId)}:files`,
+      filed: `${user(userId)}:filed`,
+    }),
     steering: ({ userId, threadId }) => `${prefix}thread:${strict(userId)}:${strict(threadId)}:steering`,
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
     agents: (userId) => ({ agents: `${user(userId)}:agents`, souls: `${user(userId)}:souls` }),
