@@ -23,6 +23,7 @@ import { AuditTrail } from './audit/audit-trail.js';
 import { SandboxReaper } from './machine/sandbox-reaper.js';
 import { EgressTrail } from './audit/egress-trail.js';
 import { Executor } from './executions/executor.js';
+import { SHARED_FILES } from './files/thread-file-sync.js';
 import { FinishedExecutions } from './executions/finished-executions.js';
 import { DeadManagers, type DeadManagersOptions } from './machine/dead-managers.js';
 import { ManagerLease } from './machine/manager-lease.js';
@@ -121,6 +122,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const finished = new FinishedExecutions();
   const executor = new Executor({
     journal,
+    files: SHARED_FILES,
     registry,
     pool,
     lease,
@@ -146,6 +148,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     closeEgress,
     outputs: connectOutputs(config, logger),
     files,
+    sync: SHARED_FILES,
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },
       { name: 'volume', check: () => volume.ensure() },

@@ -155,6 +155,7 @@ export {
   SandboxExec,
   SandboxProbe,
   SandboxRead,
+  SandboxPublish,
   SandboxRelease,
   SandboxWrite,
 } from './rpc/sandbox.js';

@@ -24,6 +24,7 @@ import {
 import { leadTools, taskTool } from '@caribou/tools';
 import { dispatchTurn } from '../../../apps/gateway/src/runs/turn-dispatch.js';
 import { Executor } from '../../../apps/sandbox-manager/src/executions/executor.js';
+import { SHARED_FILES } from '../../../apps/sandbox-manager/src/files/thread-file-sync.js';
 import { FinishedExecutions } from '../../../apps/sandbox-manager/src/executions/finished-executions.js';
 import { ManagerLease } from '../../../apps/sandbox-manager/src/machine/manager-lease.js';
 import { SandboxHandlers } from '../../../apps/sandbox-manager/src/rpc/sandbox.handlers.js';
@@ -152,12 +153,23 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     onLapsed: () => executor.endAll(),
   });
   const finished = world.options.sabotage === 'memory' ? NO_MEMORY : new FinishedExecutions(MAX_REMEMBERED);
-  const executor = new Executor({ journal, registry, pool, lease, finished, clock, logger, maxRunning: 512 });
+  const executor = new Executor({
+    journal,
+    files: SHARED_FILES,
+    registry,
+    pool,
+    lease,
+    finished,
+    clock,
+    logger,
+    maxRunning: 512,
+  });
   const handlers = new SandboxHandlers({
     pool,
     executor,
     drivers: { forNewThread: only },
     files: noFiles,
+    sync: SHARED_FILES,
     outputs: { publishOutput: () => undefined },
   });
   bus.serve(process, SandboxAcquire.name, (payload) => handlers.acquire(payload));

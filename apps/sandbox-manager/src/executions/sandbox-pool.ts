@@ -138,6 +138,11 @@ export class SandboxPool {
     await this.lifecycle.replace(sandbox, before);
   }
 
+  /** Whether this manager holds a sandbox for the thread. */
+  holdsThread(thread: ThreadKey): boolean {
+    return this.sandboxes.has(keyOf(thread));
+  }
+
   /** The driver of a sandbox that this manager holds. */
   driverOf(sandboxId: string): SandboxDriverKind | undefined {
     return [...this.sandboxes.values()].find(({ spec }) => spec.sandboxId === sandboxId)?.driver.kind;
