@@ -117,6 +117,7 @@ export {
   type LinkNode,
   type TreeNode,
 } from './files/file-tree.js';
+export type { OpenFile } from './files/open-file.js';
 export type { FileSource, StoredFile, TreeStore } from './files/tree-store.js';
 export type {
   FileCommit,

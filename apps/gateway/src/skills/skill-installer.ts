@@ -9,7 +9,7 @@ import {
   type SkillInstallReply,
   TooLargeError,
 } from '@caribou/contracts';
-import type { SkillCatalog, SkillLimits, SkillStore, ThreadKey } from '@caribou/core';
+import type { OpenFile, SkillCatalog, SkillLimits, SkillStore, ThreadKey } from '@caribou/core';
 import type { SkillFiles, SkillStaging, UserFiles } from '@caribou/files';
 import { SkillRejectedError, unpackSkill } from '@caribou/skills';
 import { Injectable } from '@nestjs/common';
@@ -21,8 +21,6 @@ import type { GatewaySettings } from '../settings.js';
 /** Concurrent installs of one gateway: each may unpack half a gigabyte. */
 const MAX_AT_ONCE = 4;
 const TIMEOUT_MS = 60_000;
-
-type Archive = Awaited<ReturnType<UserFiles['open']>>;
 
 /**
  * Installs skills from archives among the files of threads.
@@ -80,7 +78,7 @@ export class SkillInstaller {
     }
   }
 
-  private async openArchive(thread: ThreadKey, path: string): Promise<Archive> {
+  private async openArchive(thread: ThreadKey, path: string): Promise<OpenFile> {
     try {
       return await mapFileRefusals(path, () => this.userFiles.open(thread, path));
     } catch (error) {
@@ -89,7 +87,7 @@ export class SkillInstaller {
     }
   }
 
-  private async publish(userId: string, archive: Archive, staging: SkillStaging): Promise<string> {
+  private async publish(userId: string, archive: OpenFile, staging: SkillStaging): Promise<string> {
     const { name, description, license, allowedTools, bytes } = await unpack(archive, staging);
     if ((await this.catalog.skillsOf(userId)).some((skill) => skill.name === name)) throw createNameTakenError(name);
     const id = newId();
@@ -126,10 +124,10 @@ function pathOf(given: string): string {
   }
 }
 
-async function unpack(archive: Archive, staging: SkillStaging) {
+async function unpack(archive: OpenFile, staging: SkillStaging) {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    return await mapFileRefusals('the skill', () => unpackSkill(archive.fd, staging, signal));
+    return await mapFileRefusals('the skill', () => unpackSkill(archive, staging, signal));
   } catch (error) {
     if (error instanceof SkillRejectedError) throw new BadRequestError(error.message, { cause: error });
     if (signal.aborted)
