@@ -27,6 +27,16 @@ function sizeText(bytes: number): string {
   return `${Number((bytes / 1024 ** power).toFixed(1))} ${UNITS[power] ?? ''}`;
 }
 
+/** What a thread of this size has too much of; null when it is within its quota. */
+export function quotaExcess(
+  { bytes, files }: Pick<DiskUsage, 'bytes' | 'files'>,
+  { workspaceBytes, workspaceFiles }: Pick<QuotaLimits, 'workspaceBytes' | 'workspaceFiles'>,
+): string | null {
+  if (bytes > workspaceBytes)
+    return `this thread's files take ${sizeText(bytes)}, and may take ${sizeText(workspaceBytes)}`;
+  return files > workspaceFiles ? `this thread has ${files} files, and may have ${workspaceFiles}` : null;
+}
+
 /**
  * Disk usage of threads: the last measurement plus the files written since. A figure may lag behind a running command;
  * a write is refused only after a fresh measurement.
@@ -41,10 +51,9 @@ export class WorkspaceQuota implements ThreadQuota {
   ) {}
 
   excess({ bytes, files, tooDeep, freeBytes }: DiskUsage): string | null {
-    const { workspaceBytes, workspaceFiles, minFreeBytes } = this.limits;
-    if (bytes > workspaceBytes)
-      return `this thread's files take ${sizeText(bytes)}, and may take ${sizeText(workspaceBytes)}`;
-    if (files > workspaceFiles) return `this thread has ${files} files, and may have ${workspaceFiles}`;
+    const { minFreeBytes } = this.limits;
+    const beyond = quotaExcess({ bytes, files }, this.limits);
+    if (beyond !== null) return beyond;
     if (freeBytes < minFreeBytes)
       return `the disk has ${sizeText(freeBytes)} left, less than the required ${sizeText(minFreeBytes)}`;
     return tooDeep ? `this thread's directories are nested deeper than ${MAX_MEASURED_DEPTH} levels` : null;

@@ -15,8 +15,15 @@ export interface UserFiles {
   openIntake(thread: ThreadKey, options?: IntakeOptions): Promise<UploadIntake>;
   /** Regular files of a directory by name, at most `maxFiles`. */
   list(thread: ThreadKey, directory: DataDirectory, maxFiles: number): Promise<FileList>;
-  /** Copies all regular files of a thread, but no links, to another one without files. @throws {FileRefusedError} */
-  copyAll(thread: ThreadKey, to: ThreadKey): Promise<CopiedFiles>;
+  /**
+   * Copies all regular files of a thread, but no links, to another one without files. With an object store, links too, and as of a
+   * checkpoint if one is given.
+   *
+   * @throws {FileRefusedError}
+   */
+  copyAll(thread: ThreadKey, to: ThreadKey, checkpointId?: string): Promise<CopiedFiles>;
+  /** Whether files of earlier points can be copied. */
+  readonly hasHistory: boolean;
   /** A regular file, open for reading; the caller closes it. @throws {FileRefusedError} */
   open(thread: ThreadKey, path: string): Promise<OpenFile>;
   /** Replaces a text file that still has the expected content; returns whether it had. @throws {FileRefusedError} */
@@ -36,6 +43,7 @@ export function userFiles(homeDir: string, limits?: QuotaLimits): UserFiles {
     openIntake: (thread, options) => openUploadIntake({ files, owner, ...omitUndefined({ quota }) }, thread, options),
     list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
     copyAll: (thread, to) => copyFiles({ files, owner, ...omitUndefined({ quota }) }, thread, to),
+    hasHistory: false,
     open: async (thread, path) => openLocalFile(await files.openFile(thread, path)),
     replaceText: (thread, path, replacement) =>
       replaceText(quota?.guard(files) ?? files, { thread, path }, replacement),

@@ -1,0 +1,69 @@
+import { ConflictError } from '@caribou/contracts';
+import {
+  type FileGenerations,
+  type FileHead,
+  type FilePart,
+  type FileTree,
+  parseVirtualPath,
+  type ThreadKey,
+  type TreeNode,
+  type TreeStore,
+} from '@caribou/core';
+import { readTrees } from '../plane/store/object-tree-store.js';
+import { sizeOf, toTreeText, type TreeSize } from '../plane/tree/tree-nodes.js';
+
+export interface TreeParts {
+  readonly trees: TreeStore;
+  readonly generations: FileGenerations;
+}
+
+export interface TreeChange {
+  readonly part: FilePart;
+  /** The tree with the change; null when there is nothing to change. */
+  readonly change: (tree: FileTree) => FileTree | null;
+  /** Throws when the thread may not become so large. */
+  readonly check?: (size: TreeSize) => void;
+}
+
+/** What a tree has under a virtual path. */
+export function findNode(tree: FileTree, path: string): TreeNode | undefined {
+  const parsed = parseVirtualPath(path);
+  return parsed === null ? undefined : tree.get([parsed.directory, ...parsed.segments].map(toTreeText).join('/'));
+}
+
+/** Commits of others that a change gives way to. Each of them means that somebody made progress. */
+const MAX_ATTEMPTS = 16;
+
+/**
+ * Changes a tree of a thread's head and commits it, on the newest head when others commit meanwhile. Null without a change.
+ *
+ * @throws {ConflictError} while the thread is being deleted, or when others commit all the time
+ * @throws {UnavailableError}
+ */
+export async function changeTree(
+  { trees, generations }: TreeParts,
+  thread: ThreadKey,
+  { part, change, check }: TreeChange,
+): Promise<FileHead | null> {
+  const { userId } = thread;
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    const head = await generations.head(thread);
+    const [work, uploads] = await readTrees(trees, userId, head?.trees ?? {});
+    const present = { work: work ?? new Map(), uploads: uploads ?? new Map() };
+    const changed = change(present[part]);
+    if (changed === null) return null;
+    const size = sizeOf(Object.values({ ...present, [part]: changed }));
+    check?.(size);
+    const key = await trees.write(userId, changed, head?.trees[part]);
+    const { [part]: _replaced, ...others } = head?.trees ?? {};
+    const reply = await generations.commit(thread, {
+      expected: head,
+      trees: { ...others, ...(key === undefined ? {} : { [part]: key }) },
+      ...size,
+    });
+    if (reply.committed) return reply.head;
+  }
+  throw new ConflictError(`the files of the thread were changed by others ${MAX_ATTEMPTS} times meanwhile; try again`, {
+    details: { threadId: thread.threadId },
+  });
+}
