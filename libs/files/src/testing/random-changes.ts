@@ -1,0 +1,131 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import fc from 'fast-check';
+import { errnoOf } from '@caribou/core';
+
+/** One change of a directory tree. Numbers choose among what is there when it is made. */
+export interface RandomChange {
+  readonly kind: 'write' | 'remove' | 'rename' | 'chmod' | 'link' | 'mkdir' | 'swap' | 'edit' | 'touch' | 'hole';
+  readonly at: number;
+  readonly to: number;
+  readonly bytes: number;
+}
+
+export const randomChange: fc.Arbitrary<RandomChange> = fc.record({
+  kind: fc.constantFrom(
+    'write',
+    'write',
+    'remove',
+    'rename',
+    'chmod',
+    'link',
+    'mkdir',
+    'swap',
+    'edit',
+    'touch',
+    'hole',
+  ),
+  at: fc.nat(1_000),
+  to: fc.nat(1_000),
+  bytes: fc.oneof(fc.nat(40), fc.nat(6_000), fc.constantFrom(0, 511, 512, 4_096, 20_000)),
+});
+
+const NAMES = [
+  'a',
+  'A',
+  'b',
+  'Readme',
+  'README',
+  'with space',
+  'line\nbreak',
+  '-n',
+  '*',
+  '\xff\xfe invalid',
+  'caf\xc3\xa9',
+  '.hidden',
+  'x'.repeat(255),
+  '\\',
+  '\x01',
+].map((name) => Buffer.from(name, 'latin1'));
+const MODES = [0o644, 0o600, 0o755, 0o400, 0o000, 0o777];
+const refused = new Set([
+  'ENOENT',
+  'EEXIST',
+  'ENOTDIR',
+  'EISDIR',
+  'ENOTEMPTY',
+  'EINVAL',
+  'ENAMETOOLONG',
+  'ELOOP',
+  'EBUSY',
+]);
+
+const join = (directory: Buffer, name: Buffer): Buffer => Buffer.concat([directory, Buffer.from('/'), name]);
+const pick = <T>(items: readonly T[], at: number): T => items[at % items.length] as T;
+
+function entriesBelow(roots: readonly string[]): { readonly directories: Buffer[]; readonly all: Buffer[] } {
+  const directories = roots.map((root) => Buffer.from(root));
+  const all: Buffer[] = [];
+  for (let at = 0; at < directories.length && at < 60; at += 1) {
+    const directory = directories[at] as Buffer;
+    for (const name of readdirSync(directory, { encoding: 'buffer' })) {
+      const path = join(directory, name);
+      all.push(path);
+      if (lstatSync(path).isDirectory() && path.byteLength < 2_000) directories.push(path);
+    }
+  }
+  return { directories, all };
+}
+
+/** Makes a change below the directories; one that is not possible there is left out. Needs to be root, whom no mode stops. */
+export function makeChange(roots: readonly string[], change: RandomChange): void {
+  try {
+    makeIfPossible(roots, change);
+  } catch (error) {
+    if (!refused.has(errnoOf(error) ?? '')) throw error;
+  }
+}
+
+function makeIfPossible(roots: readonly string[], { kind, at, to, bytes }: RandomChange): void {
+  const { directories, all } = entriesBelow(roots);
+  const fresh = join(pick(directories, at), pick(NAMES, to));
+  const present = all.length === 0 ? fresh : pick(all, at);
+  const content = Buffer.alloc(bytes, `${at}:${to}`).toString();
+  const mode = pick(MODES, to);
+  switch (kind) {
+    case 'write':
+      return writeFileSync(fresh, content, { mode: 0o644 });
+    case 'mkdir':
+      return void mkdirSync(fresh);
+    case 'link':
+      return symlinkSync(pick(NAMES, at).toString('utf8'), fresh);
+    case 'remove':
+      return rmSync(present, { recursive: true, force: true });
+    case 'rename':
+      return renameSync(present, join(pick(directories, to), pick(NAMES, bytes)));
+    case 'chmod':
+      return lstatSync(present).isSymbolicLink() ? undefined : chmodSync(present, mode);
+    case 'swap': {
+      const wasDirectory = lstatSync(present).isDirectory();
+      rmSync(present, { recursive: true });
+      return wasDirectory ? writeFileSync(present, content) : void mkdirSync(present);
+    }
+    case 'edit':
+      return lstatSync(present).isFile() ? writeFileSync(present, content) : undefined;
+    case 'touch':
+      return lstatSync(present).isSymbolicLink() ? undefined : utimesSync(present, at, to * 1_000 + 0.25);
+    case 'hole':
+      writeFileSync(fresh, 'x');
+      return truncateSync(fresh, 10_000 + bytes);
+  }
+}
