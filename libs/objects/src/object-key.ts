@@ -20,8 +20,8 @@ export function checkKey(key: string): void {
 
 /** @throws {InvalidRequestError} for a prefix that no key can have */
 export function checkPrefix(prefix: string): void {
-  // What follows the last `/` is the beginning of a segment: with one more character it must be a key.
-  const fault = prefix === '' ? undefined : faultOf(`${prefix}x`);
+  if (prefix === '') return;
+  const fault = prefix.endsWith('/') ? faultOf(prefix.slice(0, -1)) : faultOf(completed(prefix));
   if (fault !== undefined) throw invalid('prefix', prefix, fault);
 }
 
@@ -47,6 +47,9 @@ export const behindObject = ({ start }: ObjectRange, size: number): InvalidReque
   new InvalidRequestError(`range: it begins at byte ${start} of an object of ${size} bytes`, {
     details: { field: 'range', limit: size },
   });
+
+/** A prefix as a key: `.` and `..` may be the beginning of more. */
+const completed = (prefix: string): string => prefix.replace(/(^|\/)\.{1,2}$/, '$1x');
 
 function faultOf(key: string): string | undefined {
   if (key.length === 0 || key.length > MAX_KEY_CHARS) return `must have 1 to ${MAX_KEY_CHARS} characters`;

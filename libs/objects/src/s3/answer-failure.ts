@@ -59,8 +59,10 @@ const fullCodes = new Set([
   'XMinioAdminBucketQuotaExceeded',
 ]);
 
+type Fault = readonly [StoreFailureReason, string];
+
 /** Codes that the operator must do something about. */
-const lastingCodes: Readonly<Record<string, readonly [StoreFailureReason, string]>> = {
+const lastingCodes: Readonly<Record<string, Fault>> = {
   InvalidAccessKeyId: ['credentials', 'it does not know the key: check access_key_id in files.store.s3'],
   SignatureDoesNotMatch: [
     'credentials',
@@ -95,11 +97,7 @@ const regionCodes = new Set([
 /** The failure that a refusal is, with what to do about it. `nowMs` is this machine's time. */
 export function refusalFailure(refusal: Refusal, nowMs: number): StoreFailure {
   const { status, headers, code = '' } = refusal;
-  if (code === 'RequestTimeTooSkewed') return new StoreFailure('clock', clockText(headers, nowMs), { status });
-  if (fullCodes.has(code) || status === 507)
-    return new StoreFailure('full', 'it is full, or its quota is used up: make space', { status });
-  if (regionCodes.has(code) || status === 301) return new StoreFailure('region', regionText(refusal), { status });
-  const lasting = lastingCodes[code] ?? lastingStatuses[code === '' ? status : 0];
+  const lasting = lastingFault(refusal, nowMs);
   if (lasting !== undefined) return new StoreFailure(lasting[0], lasting[1], { status });
   const repeated = repeatedCodes[code] ?? repeatedStatuses[status] ?? (status >= 500 ? 'failed' : undefined);
   return new StoreFailure(repeated ?? 'protocol', `it answered ${textOf(refusal)}`, {
@@ -107,6 +105,14 @@ export function refusalFailure(refusal: Refusal, nowMs: number): StoreFailure {
     isRepeated: repeated !== undefined && status !== 501,
     ...omitUndefined({ retryAfterMs: retryAfter(headers) }),
   });
+}
+
+function lastingFault(refusal: Refusal, nowMs: number): Fault | undefined {
+  const { status, headers, code = '' } = refusal;
+  if (code === 'RequestTimeTooSkewed') return ['clock', clockText(headers, nowMs)];
+  if (fullCodes.has(code) || status === 507) return ['full', 'it is full, or its quota is used up: make space'];
+  if (regionCodes.has(code) || status === 301) return ['region', regionText(refusal)];
+  return lastingCodes[code] ?? (code === '' ? lastingStatuses[status] : undefined);
 }
 
 const repeatedStatuses: Readonly<Record<number, StoreFailureReason>> = {
@@ -117,7 +123,7 @@ const repeatedStatuses: Readonly<Record<number, StoreFailureReason>> = {
 };
 
 /** Answers without a code, as those to HEAD and those of servers that are not S3. */
-const lastingStatuses: Readonly<Record<number, readonly [StoreFailureReason, string]>> = {
+const lastingStatuses: Readonly<Record<number, Fault>> = {
   401: ['credentials', 'it does not accept the keys: check access_key_id and secret_access_key in files.store.s3'],
   403: ['permission', 'access was denied: check the keys in files.store.s3, and what they may do'],
   404: ['protocol', 'the endpoint does not speak S3: check endpoint in files.store.s3'],
