@@ -1,5 +1,5 @@
 import { silentLogger } from '@caribou/core';
-import type { TestServer } from '@caribou/testing';
+import type { S3TestServer } from '@caribou/testing';
 import { missingForMoto, startMoto, startS3rver, temporaryFolder } from '@caribou/testing';
 
 import { openObjectStore } from './open-object-store.js';
@@ -19,17 +19,20 @@ describe('in a folder', () => {
 /** The suite on a server that is started once for it. */
 function describeServer(
   name: string,
-  start: () => Promise<TestServer>,
+  start: () => Promise<S3TestServer>,
   faults: Readonly<Record<string, string>> = {},
 ): void {
   describe(`on ${name}`, () => {
-    let server: TestServer;
+    let started: S3TestServer;
     let store: OpenedStore;
     beforeAll(async () => {
-      server = await start();
-      store = openObjectStore(objectStoreSettings(s3Section(server.url), '/unused'), silentLogger);
+      started = await start();
+      store = openObjectStore(
+        objectStoreSettings(s3Section(started.server.url, started.access), '/unused'),
+        silentLogger,
+      );
     }, 120_000);
-    afterAll(() => server.stop());
+    afterAll(() => started.server.stop());
     describeObjectStore(name, { store: () => store, largeBytes: LARGE_BYTES, manyObjects: 1_003, faults });
   });
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { AppError } from '@caribou/contracts';
 import { StoreFailure } from './store-failure.js';
 
@@ -29,6 +30,8 @@ export async function withDeadline<T>(
   signal?.throwIfAborted();
   const totalMs = timeoutMs + Math.ceil((bytes / LEAST_BYTES_PER_SECOND) * 1_000);
   const stop = new AbortController();
+  // The work may consist of many requests at the same time.
+  setMaxListeners(0, stop.signal);
   const onAbort = (): void => {
     stop.abort(signal?.reason);
   };

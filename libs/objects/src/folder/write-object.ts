@@ -8,7 +8,7 @@ import { directoriesOf, temporaryDirectory } from './object-path.js';
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 /** Attempts to move a file into a directory that others remove as soon as it is empty. */
-const MOVE_ATTEMPTS = 5;
+const MOVE_ATTEMPTS = 100;
 
 export interface WriteOptions {
   readonly root: string;
@@ -33,7 +33,8 @@ export async function writeObject(pieces: AsyncIterable<Uint8Array>, options: Wr
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
-  if (options.isDurable) for (const directory of directoriesOf(options.root, options.file)) await sync(directory);
+  if (options.isDurable)
+    for (const directory of directoriesOf(options.root, options.file)) await syncDirectory(directory);
 }
 
 async function writeTemporary(
@@ -69,12 +70,21 @@ async function moveToPlace(temporary: string, { file, signal }: WriteOptions): P
   for (let attempt = 1; ; attempt++) {
     signal.throwIfAborted();
     try {
+      if (attempt > 1) await mkdir(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
       await rename(temporary, file);
       return;
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || attempt === MOVE_ATTEMPTS) throw error;
-      await mkdir(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
     }
+  }
+}
+
+/** Brings a directory to the disk; one that is gone has lost its objects to a removal. */
+async function syncDirectory(directory: string): Promise<void> {
+  try {
+    await sync(directory);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
   }
 }
 

@@ -99,13 +99,16 @@ export function refusalFailure(refusal: Refusal, nowMs: number): StoreFailure {
   const { status, headers, code = '' } = refusal;
   const lasting = lastingFault(refusal, nowMs);
   if (lasting !== undefined) return new StoreFailure(lasting[0], lasting[1], { status });
-  const repeated = repeatedCodes[code] ?? repeatedStatuses[status] ?? (status >= 500 ? 'failed' : undefined);
+  const repeated = repeatedCodes[code] ?? repeatedStatuses[status] ?? (isServerFault(status) ? 'failed' : undefined);
   return new StoreFailure(repeated ?? 'protocol', `it answered ${textOf(refusal)}`, {
     status,
-    isRepeated: repeated !== undefined && status !== 501,
+    isRepeated: repeated !== undefined,
     ...omitUndefined({ retryAfterMs: retryAfter(headers) }),
   });
 }
+
+/** 501 is what a store says that does not know the request. */
+const isServerFault = (status: number): boolean => status >= 500 && status !== 501;
 
 function lastingFault(refusal: Refusal, nowMs: number): Fault | undefined {
   const { status, headers, code = '' } = refusal;

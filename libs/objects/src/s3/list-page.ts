@@ -12,11 +12,13 @@ export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
  * @param prefix of the store, which is cut off the keys
  * @throws {StoreFailure} for an answer that is not a list in order
  */
-export function parsePage(text: string, prefix: string): ObjectPage {
-  const root = understood(() => parseXml(text, ['ListBucketResult']));
+export const parsePage = (text: string, prefix: string): ObjectPage => understood(() => readPage(text, prefix));
+
+function readPage(text: string, prefix: string): ObjectPage {
+  const root = parseXml(text, ['ListBucketResult']);
   const decode = childText(root, 'EncodingType') === 'url' ? decodeName : (name: string) => name;
   const contents = root.children.filter(({ name }) => name === 'Contents');
-  const names = contents.map((entry) => understood(() => decode(required(entry, 'Key'))));
+  const names = contents.map((entry) => decode(required(entry, 'Key')));
   names.forEach((name, index) => {
     if (!name.startsWith(prefix) || (index > 0 && name <= (names[index - 1] ?? '')))
       throw notUnderstood('a list of objects is not in the order of their names');
@@ -47,17 +49,17 @@ export interface UnfinishedUpload {
   readonly startedMs: number;
 }
 
-/** Reads an answer to ListMultipartUploads. */
-export function parseUploads(text: string): readonly UnfinishedUpload[] {
-  const root = understood(() => parseXml(text, ['ListMultipartUploadsResult']));
-  return root.children
-    .filter(({ name }) => name === 'Upload')
-    .map((entry) => ({
-      fullKey: understood(() => required(entry, 'Key')),
-      uploadId: understood(() => required(entry, 'UploadId')),
-      startedMs: Date.parse(understood(() => required(entry, 'Initiated'))),
-    }));
-}
+/** Reads an answer to ListMultipartUploads. @throws {StoreFailure} when it is not one */
+export const parseUploads = (text: string): readonly UnfinishedUpload[] =>
+  understood(() =>
+    parseXml(text, ['ListMultipartUploadsResult'])
+      .children.filter(({ name }) => name === 'Upload')
+      .map((entry) => ({
+        fullKey: required(entry, 'Key'),
+        uploadId: required(entry, 'UploadId'),
+        startedMs: Date.parse(required(entry, 'Initiated')),
+      })),
+  );
 
 function required(element: XmlElement, name: string): string {
   const text = childText(element, name);
