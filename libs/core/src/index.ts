@@ -76,14 +76,6 @@ export {
   withInterrupts,
 } from './agent/interrupts.js';
 export type { InterruptRequest } from './ports/interrupt-request.js';
-export type {
-  ObjectBody,
-  ObjectContent,
-  ObjectInfo,
-  ObjectPage,
-  ObjectRange,
-  ObjectStore,
-} from './ports/object-store.js';
 export { isUserMessage, userText } from './text/user-text.js';
 export type { RunContext } from './agent/run-context.js';
 export {
