@@ -44,6 +44,14 @@ export { freePort } from './servers/ports.js';
 export { startProxy, type TestProxy } from './servers/proxy.js';
 export { randomConversation } from './models/random-conversation.js';
 export { startRedis } from './servers/redis.js';
+export {
+  missingForMoto,
+  S3_BUCKET,
+  type S3Access,
+  type S3TestServer,
+  startMoto,
+  startS3rver,
+} from './servers/s3.js';
 export { type Cut, runWithCuts } from './models/replay.js';
 export type { TestServer } from './servers/server-process.js';
 export {

@@ -18,10 +18,16 @@ export interface ThreadFileSync {
    * @param paths virtual paths of the files that changed; absent when any may have
    */
   publish(thread: ThreadKey, paths?: readonly string[]): Promise<void>;
-  /** Stores everything that is not stored yet; returns whether there was something. @throws {UnavailableError} */
-  settle(thread: ThreadKey): Promise<boolean>;
+  /**
+   * Stores everything that is not stored yet; returns whether there was something.
+   *
+   * @throws {UnavailableError} when that takes longer than `timeoutMs`; it goes on in the background
+   */
+  settle(thread: ThreadKey, timeoutMs: number): Promise<boolean>;
   /** What the next result of a command has to say about files of the thread that were lost; the text ends with a newline. */
   takeNotice(thread: ThreadKey): string | undefined;
+  /** Drops what is known of a thread whose sandbox this manager does not hold any more. */
+  forget(thread: ThreadKey): void;
 }
 
 /** For one data volume that all machines share: there is nothing to carry. */
@@ -30,4 +36,5 @@ export const SHARED_FILES: ThreadFileSync = {
   publish: () => Promise.resolve(),
   settle: () => Promise.resolve(false),
   takeNotice: () => undefined,
+  forget: () => undefined,
 };

@@ -52,6 +52,9 @@ export interface SandboxParts {
 
 export const SANDBOX_PARTS = Symbol('SandboxParts');
 
+/** Longest time to store what a gateway waits for: less than the deadline of its request. */
+const SETTLE_MS = 15_000;
+
 /** Limits of concurrent searches, because each one occupies a worker thread until it ends. */
 const SEARCHES = {
   maxRunning: 4,
@@ -157,7 +160,7 @@ export class SandboxHandlers {
   async publish(@Payload() payload: unknown): Promise<z.output<(typeof SandboxPublish)['reply']>> {
     const thread = threadOf(parseRequest(SandboxPublish, payload));
     if (!this.parts.pool.holdsThread(thread)) return { outcome: 'not_held' };
-    return { outcome: (await this.parts.sync.settle(thread)) ? 'published' : 'nothing' };
+    return { outcome: (await this.parts.sync.settle(thread, SETTLE_MS)) ? 'published' : 'nothing' };
   }
 
   @MessagePattern(ownSubject(SandboxRelease))

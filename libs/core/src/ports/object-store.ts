@@ -39,20 +39,24 @@ export interface ObjectPage {
 
 /**
  * A store of immutable objects: a folder, or a service with the protocol of S3. Keys consist of lower-case letters, digits, `-`, `_`,
- * `.` and `/`. An object that was put is visible to every later `get`, `head` and `list` of every process, whole or not at all.
+ * `.` and `/`, at most 512 characters; what is between two `/` has 1 to 200 characters and is neither `.` nor `..`. Other keys, prefixes
+ * and ranges are refused with an InvalidRequestError. An object that was put is visible to every later `get`, `head` and `list` of every process, whole or not at all.
  * Every method has a deadline and is repeated a bounded number of times when the store is away, overloaded or cuts an answer.
  */
 export interface ObjectStore {
   /**
    * Stores an object; one that is there already is replaced by the same content, as keys are named by content.
    *
+   * @throws {ConflictError} when the bytes of `body` have another size or checksum than it says; nothing is stored then
+   * @throws {TooLargeError} when the store cannot hold an object of this size
    * @throws {UnavailableError} when the store cannot be reached in time, is full or refuses the credentials (`details.reason`)
    */
   put(key: string, body: ObjectBody, signal?: AbortSignal): Promise<void>;
   /**
-   * Reads an object, or a part of it.
+   * Reads an object, or a part of it; a range that ends behind the object ends with it. The body may be left unread.
    *
    * @throws {NotFoundError} when there is none
+   * @throws {InvalidRequestError} when the range begins behind the object
    * @throws {UnavailableError}
    */
   get(key: string, range?: ObjectRange, signal?: AbortSignal): Promise<ObjectContent>;

@@ -1,0 +1,45 @@
+import type { Clock, Logger } from '@caribou/core';
+import { openObjectStore } from '../open-object-store.js';
+import type { OpenedStore } from '../opened-store.js';
+import { objectStoreSettings } from '../settings.js';
+import { s3Section } from './s3-section.js';
+
+export interface ScriptedStore {
+  readonly store: OpenedStore;
+  /** Pauses between attempts, which take no time. */
+  readonly pauses: readonly number[];
+  /** All that was logged, as text. */
+  readonly logged: readonly string[];
+}
+
+/** A store on an S3 server of a test, whose clock does not wait. `nowMs` is its time. */
+export function openScripted(
+  endpoint: string,
+  more: Readonly<Record<string, unknown>> = {},
+  nowMs: () => number = Date.now,
+): ScriptedStore {
+  const pauses: number[] = [];
+  const logged: string[] = [];
+  const clock: Clock = {
+    now: nowMs,
+    monotonicMs: () => performance.now(),
+    sleep: (ms, signal) => {
+      pauses.push(ms);
+      return signal?.aborted === true ? Promise.reject(signal.reason as Error) : Promise.resolve();
+    },
+  };
+  const settings = objectStoreSettings(
+    s3Section(endpoint, { accessKeyId: 'an-id', secretAccessKey: 'a-secret' }, more),
+    '/unused',
+  );
+  return { store: openObjectStore(settings, recorder(logged), clock), pauses, logged };
+}
+
+function recorder(lines: string[]): Logger {
+  const write = (fields: object, message: string): void => {
+    const { error, ...rest } = fields as { readonly error?: unknown };
+    lines.push(`${message} ${JSON.stringify(rest)} ${error instanceof Error ? (error.stack ?? '') : ''}`);
+  };
+  const logger: Logger = { debug: write, info: write, warn: write, error: write, child: () => logger };
+  return logger;
+}
