@@ -1,7 +1,5 @@
 import type { Clock, Logger } from '@caribou/core';
-import { openObjectStore } from '../open-object-store.js';
-import type { OpenedStore } from '../opened-store.js';
-import { objectStoreSettings } from '../settings.js';
+import { openObjectStore, type OpenedStore, objectStoreSettings } from '../index.js';
 import { s3Section } from './s3-section.js';
 
 export interface ScriptedStore {
