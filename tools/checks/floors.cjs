@@ -60,7 +60,15 @@ const vendorDoors = [
  * makes directories of its own and libs/objects a store whose files it names itself; the other doors read what ships with the product (scripts, prompts) or what the operator
  * wrote.
  */
-const diskDoors = ['libs/files', 'libs/sandbox', 'libs/config', 'libs/state', 'libs/skills', 'libs/api-viewer', 'libs/objects'];
+const diskDoors = [
+  'libs/files',
+  'libs/sandbox',
+  'libs/config',
+  'libs/state',
+  'libs/skills',
+  'libs/api-viewer',
+  'libs/objects',
+];
 
 /** The libs that `lib` may import besides itself. */
 function openTo(lib) {

@@ -2,9 +2,7 @@ import { silentLogger } from '@caribou/core';
 import type { S3TestServer } from '@caribou/testing';
 import { missingForMoto, startMoto, startS3rver, temporaryFolder } from '@caribou/testing';
 
-import { openObjectStore } from './open-object-store.js';
-import type { OpenedStore } from './opened-store.js';
-import { objectStoreSettings } from './settings.js';
+import { openObjectStore, type OpenedStore, objectStoreSettings } from './index.js';
 import { describeObjectStore } from './testing/conformance.js';
 import { s3Section } from './testing/s3-section.js';
 

@@ -23,7 +23,11 @@ export interface ExchangeLimits {
 export type Exchange = (outgoing: Outgoing, signal: AbortSignal) => Promise<IncomingMessage>;
 
 /** A connection that was kept open was closed by the store before the request reached it. */
-export class StaleConnection extends Error {}
+export class StaleConnection extends StoreFailure {
+  constructor(cause: unknown) {
+    super('unreachable', 'it closed a connection that was kept open', { cause, isRepeated: true });
+  }
+}
 
 /** Idle connections are closed after this time, because a NAT may drop them silently and requests would then hang. */
 const IDLE_MS = 15_000;
@@ -83,7 +87,7 @@ class RunningExchange {
       });
       // Stays for errors after the end, which would otherwise end the process.
       request.on('error', (error) => {
-        fail(this.#isStale(error) ? new StaleConnection() : connectionFailure(error));
+        fail(this.#isStale(error) ? new StaleConnection(error) : connectionFailure(error));
       });
       request.once('response', (message) => {
         if (!this.#settle()) return;

@@ -119,6 +119,8 @@ export class S3Client {
       if (error instanceof StaleConnection) return this.#send(request, signal);
       throw error;
     });
+    if (signal.aborted) message.destroy();
+    signal.throwIfAborted();
     const status = message.statusCode ?? 0;
     if (status >= 200 && status <= 299) return options.read(message, signal);
     const refusal = parseRefusal(status, message.headers, await this.#errorBody(message, signal));

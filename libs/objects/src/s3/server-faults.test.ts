@@ -13,10 +13,7 @@ import {
   type TestProxy,
   type TestServer,
 } from '@caribou/testing';
-import { openObjectStore } from '../open-object-store.js';
-import type { OpenedStore } from '../opened-store.js';
-import { readVerified } from '../read-verified.js';
-import { objectStoreSettings } from '../settings.js';
+import { openObjectStore, type OpenedStore, objectStoreSettings, readVerified } from '../index.js';
 import { bodyOf, noise, readAll, sha256Of } from '../testing/bodies.js';
 import { s3Section } from '../testing/s3-section.js';
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { webcrypto } from 'node:crypto';
 import { TooLargeError } from '@caribou/contracts';
 import { type Logger, type ObjectBody } from '@caribou/core';
 import { openChecked } from '../checked-body.js';
@@ -39,10 +39,14 @@ export async function uploadInParts(upload: Upload, ports: UploadPorts): Promise
       details: { limitBytes },
     });
   const uploadId = await begin(upload, ports);
+  const failed = new AbortController();
   try {
-    const etags = await sendParts(upload, uploadId, ports);
+    const signal = AbortSignal.any([upload.signal, failed.signal]);
+    const etags = await sendParts({ ...upload, signal }, uploadId, ports);
     await complete(upload, { uploadId, etags }, ports);
   } catch (error) {
+    // A part that arrives after the upload was removed would stay.
+    failed.abort(error);
     await abortUpload({ fullKey: upload.fullKey, uploadId }, undefined, ports.client).catch((cause: unknown) => {
       ports.logger.warn({ event: 'objects.leftover', error: cause }, 'the parts of a failed upload were not removed');
     });
@@ -81,10 +85,14 @@ interface PartOfUpload {
   readonly number: number;
 }
 
-function sendPart(part: Buffer, { upload, uploadId, number }: PartOfUpload, { client }: UploadPorts): Promise<string> {
+async function sendPart(
+  part: Buffer,
+  { upload, uploadId, number }: PartOfUpload,
+  { client }: UploadPorts,
+): Promise<string> {
   const query = { partNumber: String(number), uploadId };
   return client.text(
-    { method: 'PUT', fullKey: upload.fullKey, query, body: bodyOf(part) },
+    { method: 'PUT', fullKey: upload.fullKey, query, body: await bodyOf(part) },
     {
       signal: upload.signal,
       bytes: part.length,
@@ -108,7 +116,13 @@ async function complete(
   );
   const xml = Buffer.from(`<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`);
   const outcome = await client.text<'stored' | 'gone'>(
-    { method: 'POST', fullKey, query: { uploadId }, headers: { 'content-type': 'application/xml' }, body: bodyOf(xml) },
+    {
+      method: 'POST',
+      fullKey,
+      query: { uploadId },
+      headers: { 'content-type': 'application/xml' },
+      body: await bodyOf(xml),
+    },
     {
       signal,
       bytes: body.size,
@@ -176,11 +190,11 @@ async function* partsOf(pieces: AsyncIterable<Uint8Array>, partBytes: number): A
   if (bytes > 0) yield Buffer.concat(waiting);
 }
 
-const bodyOf = (bytes: Uint8Array): S3Body => ({
-  size: bytes.byteLength,
-  sha256: createHash('sha256').update(bytes).digest('hex'),
-  open: () => only(bytes),
-});
+/** The checksum of a part is computed on another thread, as it takes tens of milliseconds. */
+async function bodyOf(bytes: Buffer): Promise<S3Body> {
+  const sha256 = Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex');
+  return { size: bytes.byteLength, sha256, open: () => only(bytes) };
+}
 
 async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield bytes;

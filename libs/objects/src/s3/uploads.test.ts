@@ -1,9 +1,9 @@
 import { bodyOf, inPieces, noise, sha256Of } from '../testing/bodies.js';
-import { openScripted } from '../testing/open-scripted.js';
+import { openScripted, SMALL_PARTS } from '../testing/open-scripted.js';
 import { type Answer, breakOff, ok, refuse, type ScriptedS3, startScriptedS3 } from '../testing/scripted-s3.js';
 
-const MEBIBYTE = 1024 * 1024;
-const bytes = noise(11 * MEBIBYTE + 77);
+const bytes = noise(1_077);
+const open = (more: Readonly<Record<string, unknown>> = {}) => openScripted(server.url, more, { changes: SMALL_PARTS });
 
 let server: ScriptedS3;
 beforeAll(async () => {
@@ -19,9 +19,9 @@ const requests = (): string[] => server.seen.map(({ method, url }) => `${method}
 
 describe('objects in parts', () => {
   test('parts of one size are sent with their checksums and put together in order', async () => {
-    const { store } = openScripted(server.url);
+    const { store } = open();
     server.play(begun, stored('e1'), stored('e2'), stored('e<3>'), completed);
-    await store.put('a/b', bodyOf(bytes));
+    await store.put('a/b', bodyOf(bytes, 150));
     expect(requests()).toEqual([
       'POST b?uploads=',
       'PUT b?partNumber=1&uploadId=up%2F1',
@@ -30,7 +30,7 @@ describe('objects in parts', () => {
       'POST b?uploadId=up%2F1',
     ]);
     const parts = server.seen.slice(1, 4);
-    expect(parts.map(({ body }) => body.byteLength)).toEqual([5 * MEBIBYTE, 5 * MEBIBYTE, MEBIBYTE + 77]);
+    expect(parts.map(({ body }) => body.byteLength)).toEqual([400, 400, 277]);
     expect(parts.map(({ headers }) => headers['x-amz-content-sha256'])).toEqual(
       parts.map(({ body }) => sha256Of(body)),
     );
@@ -39,29 +39,31 @@ describe('objects in parts', () => {
   });
 
   test('a part that fails is sent again, and nothing else', async () => {
-    const { store } = openScripted(server.url);
+    const { store } = open();
     server.play(begun, stored('e1'), refuse(503, 'SlowDown'), breakOff, stored('e2'), stored('e3'), completed);
     let opened = 0;
-    const open = (): AsyncIterable<Uint8Array> => {
+    const openBody = (): AsyncIterable<Uint8Array> => {
       opened += 1;
-      return inPieces(bytes, 100_000);
+      return inPieces(bytes, 150);
     };
-    await store.put('a/b', { ...bodyOf(bytes), open });
+    await store.put('a/b', { ...bodyOf(bytes, 150), open: openBody });
     expect(opened).toBe(1);
     expect(requests().filter((request) => request.includes('partNumber=2'))).toHaveLength(3);
   });
 
   test('an upload that fails for good is removed from the store', async () => {
-    const { store } = openScripted(server.url, { max_attempts: 2 });
+    const { store } = open({ max_attempts: 2 });
     server.play(begun, stored('e1'), refuse(500), refuse(500), ok());
-    await expect(store.put('a/b', bodyOf(bytes))).rejects.toMatchObject({ details: { reason: 'failed', status: 500 } });
+    await expect(store.put('a/b', bodyOf(bytes, 150))).rejects.toMatchObject({
+      details: { reason: 'failed', status: 500 },
+    });
     expect(requests().at(-1)).toBe('DELETE b?uploadId=up%2F1');
   });
 
   test('a body that is not what it says is never put together', async () => {
-    const { store } = openScripted(server.url);
+    const { store } = open();
     server.play(begun, stored('e1'), stored('e2'), ok());
-    await expect(store.put('a/b', { ...bodyOf(bytes), sha256: 'f'.repeat(64) })).rejects.toMatchObject({
+    await expect(store.put('a/b', { ...bodyOf(bytes, 150), sha256: 'f'.repeat(64) })).rejects.toMatchObject({
       code: 'conflict',
     });
     expect(requests()).not.toContain('POST b?uploadId=up%2F1');
@@ -69,10 +71,10 @@ describe('objects in parts', () => {
   });
 
   test('a failure in the body of 200 is one', async () => {
-    const { store } = openScripted(server.url);
+    const { store } = open();
     const failed = ok('<Error><Code>InternalError</Code></Error>');
     server.play(begun, stored('e1'), stored('e2'), stored('e3'), failed, completed);
-    await store.put('a/b', bodyOf(bytes));
+    await store.put('a/b', bodyOf(bytes, 150));
     expect(requests().slice(-2)).toEqual(['POST b?uploadId=up%2F1', 'POST b?uploadId=up%2F1']);
   });
 
@@ -80,11 +82,11 @@ describe('objects in parts', () => {
     ['there with its size', ok('', {}), { 'content-length': String(bytes.byteLength) }, 'stored'],
     ['missing', refuse(404), {}, 'an upload was removed before it was completed'],
   ])('when the answer to the completion is lost and the object is %s', async (_, answer, headers, outcome) => {
-    const { store } = openScripted(server.url);
+    const { store } = open();
     const head: Answer = (response, request) =>
       'content-length' in headers ? void response.writeHead(200, headers).end() : answer(response, request);
     server.play(begun, stored('1'), stored('2'), stored('3'), breakOff, refuse(404, 'NoSuchUpload'), head, ok());
-    const result = await store.put('a/b', bodyOf(bytes)).then(
+    const result = await store.put('a/b', bodyOf(bytes, 150)).then(
       () => 'stored',
       (error: unknown) => String(error),
     );
@@ -93,9 +95,9 @@ describe('objects in parts', () => {
   });
 
   test('an object of more parts than S3 takes is refused before anything is sent', async () => {
-    const { store } = openScripted(server.url);
+    const { store } = open();
     server.play(begun);
-    const limit = 10_000 * 5 * MEBIBYTE;
+    const limit = 10_000 * 400;
     await expect(store.put('a/b', { ...bodyOf('x'), size: limit + 1 })).rejects.toMatchObject({
       code: 'too_large',
       details: { limitBytes: limit },
@@ -109,7 +111,7 @@ describe('removeLeftovers', () => {
     `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiated}</Initiated></Upload>`;
 
   test('ends the old uploads below the prefix, and no others', async () => {
-    const { store } = openScripted(server.url, {}, () => Date.parse('2026-11-25T12:00:00Z'));
+    const { store } = openScripted(server.url, {}, { nowMs: () => Date.parse('2026-11-25T12:00:00Z') });
     server.play(
       ok(
         `<ListMultipartUploadsResult>${[
@@ -125,7 +127,7 @@ describe('removeLeftovers', () => {
   });
 
   test('a store that does not list uploads has none', async () => {
-    const { store } = openScripted(server.url);
+    const { store } = open();
     server.play(refuse(501, 'NotImplemented'));
     expect(await store.removeLeftovers(0)).toBe(0);
   });

@@ -1,7 +1,6 @@
 import type { Clock, Logger } from '@caribou/core';
-import { openObjectStore } from '../open-object-store.js';
-import type { OpenedStore } from '../opened-store.js';
-import { objectStoreSettings } from '../settings.js';
+import { openObjectStore, type OpenedStore, objectStoreSettings } from '../index.js';
+import type { S3Settings } from '../s3/s3-settings.js';
 import { s3Section } from './s3-section.js';
 
 export interface ScriptedStore {
@@ -12,11 +11,19 @@ export interface ScriptedStore {
   readonly logged: readonly string[];
 }
 
-/** A store on an S3 server of a test, whose clock does not wait. `nowMs` is its time. */
+export interface ScriptedOptions {
+  readonly nowMs?: () => number;
+  readonly changes?: Partial<S3Settings>;
+}
+
+/** Objects of more than 1,000 bytes are sent in parts of 400, which real stores do not take. */
+export const SMALL_PARTS: Partial<S3Settings> = { multipartBytes: 1_000, partBytes: 400 };
+
+/** A store on an S3 server of a test, whose clock does not wait. `nowMs` is its time, `changes` replaces checked settings. */
 export function openScripted(
   endpoint: string,
   more: Readonly<Record<string, unknown>> = {},
-  nowMs: () => number = Date.now,
+  { nowMs = Date.now, changes = {} }: ScriptedOptions = {},
 ): ScriptedStore {
   const pauses: number[] = [];
   const logged: string[] = [];
@@ -32,7 +39,9 @@ export function openScripted(
     s3Section(endpoint, { accessKeyId: 'an-id', secretAccessKey: 'a-secret' }, more),
     '/unused',
   );
-  return { store: openObjectStore(settings, recorder(logged), clock), pauses, logged };
+  if (settings.kind !== 's3') throw new Error('the section is not one of S3');
+  const changed = { ...settings, s3: { ...settings.s3, ...changes } };
+  return { store: openObjectStore(changed, recorder(logged), clock), pauses, logged };
 }
 
 function recorder(lines: string[]): Logger {
