@@ -23,7 +23,7 @@ import { AuditTrail } from './audit/audit-trail.js';
 import { SandboxReaper } from './machine/sandbox-reaper.js';
 import { EgressTrail } from './audit/egress-trail.js';
 import { Executor } from './executions/executor.js';
-import { SHARED_FILES } from './files/thread-file-sync.js';
+import { type FilePlane, openFilePlane } from './files/open-file-plane.js';
 import { FinishedExecutions } from './executions/finished-executions.js';
 import { DeadManagers, type DeadManagersOptions } from './machine/dead-managers.js';
 import { ManagerLease } from './machine/manager-lease.js';
@@ -39,6 +39,8 @@ const MAX_WAITING_PER_SANDBOX = 32;
 const MAX_RUNNING = 512;
 /** How often a manager checks whether others of its machine have ended: part of the time of a takeover. */
 const DEAD_MANAGERS_MS = 500;
+/** How long the removal of a sandbox waits until its files are stored; its copy keeps them. */
+const SETTLE_MS = 20_000;
 /** Audit lines that may wait for Redis: at most about 20 MB. */
 const MAX_AUDIT_WAITING = 10_000;
 
@@ -55,6 +57,7 @@ export interface ManagerParts extends SandboxParts {
   readonly reaper: SandboxReaper;
   readonly audit: AuditTrail;
   readonly volume: SharedVolume;
+  readonly plane: FilePlane;
   /** Ends the network connections of sandboxes, if sandboxes have a network. */
   readonly closeEgress: () => void;
   readonly metrics: Metrics;
@@ -89,11 +92,19 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const journal = redisExecutionJournal(redis);
   const shared = { managerId, registry, drivers, clock, logger };
   const { socket, deadManagers } = watchManagers(config, shared);
+  const plane = openFilePlane(config, { managerId, redis, logger, holdsThread: (thread) => pool.holdsThread(thread) });
+  const { sync } = plane;
   const pool = new SandboxPool({
     ...shared,
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
     beforeCreate: (driver) => socket.addDriver(driver),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
+    fileNotice: (thread) => sync.takeNotice(thread),
+    onForeign: (thread) => sync.forget(thread),
+    afterRemoval: async (thread) => {
+      await sync.settle(thread, SETTLE_MS);
+      sync.forget(thread);
+    },
     maxSandboxes: config.sandbox.maxBoxes,
     idleMs,
     maxWaiting: MAX_WAITING_PER_SANDBOX,
@@ -105,7 +116,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     registry,
     clock,
     logger,
-    mayHold: () => volume.ensure(),
+    mayHold: () => (plane.isStored ? Promise.resolve() : volume.ensure()),
     leaseMs: config.clocks.managerLeaseMs,
     renewMs: config.clocks.managerRenewMs,
     onRenewed: async (lapsed) => {
@@ -122,7 +133,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const finished = new FinishedExecutions();
   const executor = new Executor({
     journal,
-    files: SHARED_FILES,
+    files: sync,
     registry,
     pool,
     lease,
@@ -148,10 +159,11 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     closeEgress,
     outputs: connectOutputs(config, logger),
     files,
-    sync: SHARED_FILES,
+    sync,
+    plane,
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },
-      { name: 'volume', check: () => volume.ensure() },
+      ...(plane.isStored ? [] : [{ name: 'volume', check: () => volume.ensure() }]),
       { name: 'sandbox', check: () => drivers.forNewThread() },
     ],
   };

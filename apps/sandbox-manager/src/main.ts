@@ -9,7 +9,7 @@ import { NestFactory } from '@nestjs/core';
 import { AppModule, connectParts } from './app.module.js';
 
 /** The sections of config.yaml that this service reads; none of them contains a model's API key. */
-const SECTIONS = ['clocks', 'nats', 'sandbox', 'skills', 'log_level'] as const;
+const SECTIONS = ['clocks', 'files', 'nats', 'sandbox', 'skills', 'log_level'] as const;
 
 /** Time to write the last audit lines when this process stops. */
 const AUDIT_CLOSE_MS = 3000;
@@ -18,7 +18,7 @@ runMain(async () => {
   const config = loadConfig(undefined, undefined, SECTIONS);
   const logger = createLogger({ service: 'sandbox-manager', level: config.logLevel });
   const parts = connectParts(config, logger);
-  await parts.volume.checkAtStart(logger);
+  if (!parts.plane.isStored) await parts.volume.checkAtStart(logger);
   const app = await NestFactory.createMicroservice(AppModule.on(parts), {
     ...rpcServerOptions({
       target: natsTarget(config.nats.url.reveal(), config.nats.security.reveal()),
@@ -34,6 +34,7 @@ runMain(async () => {
   parts.lease.start();
   parts.deadManagers.start();
   parts.reaper.start();
+  parts.plane.eviction?.start();
   await app.listen();
   runUntilStopped({
     logger,
@@ -43,6 +44,7 @@ runMain(async () => {
       { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
       { name: 'dead managers', run: () => parts.deadManagers.stop() },
       { name: 'reaper', run: () => parts.reaper.stop() },
+      { name: 'evictions', run: () => parts.plane.eviction?.stop() ?? Promise.resolve() },
       { name: 'sandboxes', run: () => parts.pool.close() },
       { name: 'leftovers', run: () => parts.reaper.removeLeftovers() },
       { name: 'egress', run: () => Promise.resolve(parts.closeEgress()) },

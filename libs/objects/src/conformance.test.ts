@@ -1,8 +1,9 @@
+import { objectStoreConfig } from '@caribou/config';
 import { silentLogger } from '@caribou/core';
 import type { S3TestServer } from '@caribou/testing';
 import { missingForMoto, startMoto, startS3rver, temporaryFolder } from '@caribou/testing';
 
-import { openObjectStore, type OpenedStore, objectStoreSettings } from './index.js';
+import { openObjectStore, type OpenedStore } from './index.js';
 import { describeObjectStore } from './testing/conformance.js';
 import { s3Section } from './testing/s3-section.js';
 
@@ -10,7 +11,7 @@ const LARGE_BYTES = 5 * 1024 * 1024 + 1_000;
 
 describe('in a folder', () => {
   const home = temporaryFolder();
-  const store = openObjectStore(objectStoreSettings(undefined, home), silentLogger);
+  const store = openObjectStore(objectStoreConfig(undefined, home), silentLogger);
   describeObjectStore('folder', { store: () => store, largeBytes: LARGE_BYTES, manyObjects: 1_300 });
 });
 
@@ -26,7 +27,7 @@ function describeServer(
     beforeAll(async () => {
       started = await start();
       store = openObjectStore(
-        objectStoreSettings(s3Section(started.server.url, started.access), '/unused'),
+        objectStoreConfig(s3Section(started.server.url, started.access), '/unused'),
         silentLogger,
       );
     }, 120_000);

@@ -1,4 +1,3 @@
 export { openObjectStore } from './open-object-store.js';
 export type { OpenedStore } from './opened-store.js';
 export { readVerified } from './read-verified.js';
-export { objectStoreSettings } from './settings.js';

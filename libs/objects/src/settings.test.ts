@@ -1,20 +1,19 @@
-import { ConfigError } from '@caribou/config';
+import { ConfigError, objectStoreConfig } from '@caribou/config';
 import { requestUrl } from './s3/request-url.js';
-import { objectStoreSettings } from './settings.js';
 
 const keys = { access_key_id: 'id', secret_access_key: 'secret-value' };
 
 const s3Of = (section: Readonly<Record<string, unknown>>) => {
-  const settings = objectStoreSettings({ s3: { bucket: 'files', ...keys, ...section } }, '/home');
+  const settings = objectStoreConfig({ s3: { bucket: 'files', ...keys, ...section } }, '/home');
   if (settings.kind !== 's3') throw new Error('not S3');
   return settings.s3;
 };
 
-describe('objectStoreSettings', () => {
+describe('objectStoreConfig', () => {
   test('without a section objects are in a durable folder below the home', () => {
     const folder = { path: '/srv/caribou/objects', isDurable: true, timeoutMs: 60_000 };
-    expect(objectStoreSettings(undefined, '/srv/caribou')).toEqual({ kind: 'folder', folder });
-    expect(objectStoreSettings({ folder: { path: '/data', durable: false } }, '/srv/caribou')).toMatchObject({
+    expect(objectStoreConfig(undefined, '/srv/caribou')).toEqual({ kind: 'folder', folder });
+    expect(objectStoreConfig({ folder: { path: '/data', durable: false } }, '/srv/caribou')).toMatchObject({
       folder: { path: '/data', isDurable: false },
     });
   });
@@ -45,7 +44,7 @@ describe('objectStoreSettings', () => {
     [{ folder: { path: 'relative' } }, 'files.store.folder.path: must be an absolute path'],
     [{ folder: {}, s3: { bucket: 'files', ...keys } }, 'must have folder or s3, not both'],
   ])('%j is refused by naming the key', (section, text) => {
-    const parse = (): unknown => objectStoreSettings(section, '/home');
+    const parse = (): unknown => objectStoreConfig(section, '/home');
     expect(parse).toThrow(ConfigError);
     expect(parse).toThrow(text);
     expect(parse).not.toThrow('secret-value');

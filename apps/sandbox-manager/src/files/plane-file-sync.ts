@@ -81,7 +81,9 @@ export class PlaneFileSync implements ThreadFileSync {
     if (head?.unpublished === undefined || head.unpublished.managerId === writer.managerId) return;
     if (head.unpublished.machine !== writer.machine) {
       state.notice = noticeOf(head.unpublished.sinceMs);
-      logger.warn({ event: 'files.lost', ...thread, ...head.unpublished }, 'changes of files are lost with a machine');
+      const { userId, threadId } = thread;
+      const reason = state.notice.trim();
+      logger.error({ event: 'files.lost', userId, threadId, reason }, 'changes of files are lost');
     }
     const { trees, bytes, files } = head;
     const { committed, head: newest } = await generations.commit(thread, {
@@ -132,6 +134,12 @@ export class PlaneFileSync implements ThreadFileSync {
     const { notice } = state;
     state.notice = undefined;
     return notice;
+  }
+
+  /** Runs the work in the lane of the thread, and drops what is known of its copy. */
+  async whenIdle(thread: ThreadKey, work: () => Promise<void>): Promise<void> {
+    await this.lanes.run(keyOf(thread), work);
+    this.forget(thread);
   }
 
   /** Drops what is known of a thread that this manager does not hold any more. */

@@ -9,6 +9,7 @@ import { QuotasFile } from './quotas-schema.js';
 import { NatsFile, StoreFile } from './server-schema.js';
 import { InputPolishFile } from './input-polish-schema.js';
 import { integer, ms } from './setting-kinds.js';
+import { FilesFile } from './files-schema.js';
 import { CronsFile, WebhooksFile } from './timers-schema.js';
 import { SuggestionsFile } from './suggestions-schema.js';
 import { UsageFile } from './usage-schema.js';
@@ -234,6 +235,7 @@ export const sections = {
   quotas: QuotasFile,
   usage: UsageFile,
   crons: CronsFile,
+  files: FilesFile,
   webhooks: WebhooksFile,
   clocks: ClocksFile,
 } as const;

@@ -81,7 +81,7 @@ function entriesBelow(roots: readonly string[]): { readonly directories: Buffer[
     for (const name of readdirSync(directory, { encoding: 'buffer' })) {
       const path = join(directory, name);
       all.push(path);
-      if (lstatSync(path).isDirectory() && path.byteLength < 2_000) directories.push(path);
+      if (lstatSync(path).isDirectory() && path.byteLength < 2_000) directories.push(Buffer.from(path));
     }
   }
   return { directories, all };

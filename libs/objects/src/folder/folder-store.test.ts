@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { objectStoreConfig } from '@caribou/config';
 import { silentLogger, systemClock } from '@caribou/core';
 import { temporaryFolder, waitFor } from '@caribou/testing';
 import { openObjectStore } from '../open-object-store.js';
 import type { OpenedStore } from '../opened-store.js';
 import { readVerified } from '../read-verified.js';
-import { objectStoreSettings } from '../settings.js';
 import { bodyOf, noise, readAll, sha256Of } from '../testing/bodies.js';
 import { folderFailure } from './folder-failure.js';
 
@@ -19,7 +19,7 @@ function newStore(
   nowMs = Date.now,
 ): { root: string; store: OpenedStore } {
   const root = join(home, `store-${++folders}`);
-  const settings = objectStoreSettings({ folder: { path: root, ...more } }, home);
+  const settings = objectStoreConfig({ folder: { path: root, ...more } }, home);
   return { root, store: openObjectStore(settings, silentLogger, { ...systemClock, now: nowMs }) };
 }
 
@@ -155,7 +155,7 @@ describe('a disk that fails', () => {
 
   (isMounted ? test : test.skip)('a full disk is a failure with this reason, and leaves nothing', async () => {
     const root = join(disk, 'objects');
-    const store = openObjectStore(objectStoreSettings({ folder: { path: root } }, home), silentLogger);
+    const store = openObjectStore(objectStoreConfig({ folder: { path: root } }, home), silentLogger);
     await store.put('a/small', bodyOf('x'));
     await expect(store.put('a/large', bodyOf(noise(2_000_000)))).rejects.toMatchObject({
       code: 'unavailable',

@@ -1,3 +1,4 @@
+import type { FolderStoreConfig } from '@caribou/config';
 import { NotFoundError } from '@caribou/contracts';
 import type { Clock, ObjectBody, ObjectContent, ObjectInfo, ObjectPage, ObjectRange } from '@caribou/core';
 import { checkBody, openChecked } from '../checked-body.js';
@@ -14,14 +15,6 @@ import { writeObject } from './write-object.js';
 /** Bodies up to this size are read by `get` itself; those of larger objects when they are used. */
 const SMALL_BYTES = 64 * 1024;
 
-export interface FolderSettings {
-  /** Absolute path; created when it is missing. */
-  readonly path: string;
-  readonly isDurable: boolean;
-  /** Of one operation, in milliseconds, without the time to write a large object. */
-  readonly timeoutMs: number;
-}
-
 /**
  * Objects as files in a folder, which several processes and, on a shared disk, several machines can use at once.
  *
@@ -30,10 +23,10 @@ export interface FolderSettings {
  * F3 Only files that were named by this store are objects, and no link is followed.
  */
 export class FolderObjectStore implements OpenedStore {
-  readonly #settings: FolderSettings;
+  readonly #settings: FolderStoreConfig;
   readonly #clock: Pick<Clock, 'now'>;
 
-  constructor(settings: FolderSettings, clock: Pick<Clock, 'now'>) {
+  constructor(settings: FolderStoreConfig, clock: Pick<Clock, 'now'>) {
     this.#settings = settings;
     this.#clock = clock;
   }

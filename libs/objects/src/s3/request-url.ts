@@ -1,10 +1,10 @@
-import type { S3Settings } from './s3-settings.js';
+import type { S3StoreConfig } from '@caribou/config';
 
 export type Query = Readonly<Record<string, string>>;
 
 /** The URL of the bucket, or of an object of it by its full key. */
 export function requestUrl(
-  { endpoint, bucket, addressing }: Pick<S3Settings, 'endpoint' | 'bucket' | 'addressing'>,
+  { endpoint, bucket, addressing }: Pick<S3StoreConfig, 'endpoint' | 'bucket' | 'addressing'>,
   fullKey: string | undefined,
   query: Query = {},
 ): URL {

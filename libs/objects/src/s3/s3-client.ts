@@ -6,7 +6,7 @@ import { parseRefusal, refusalFailure, type Refusal } from './answer-failure.js'
 import { createExchange, type Exchange, StaleConnection } from './exchange.js';
 import { readText } from './read-answer.js';
 import { type Query, requestUrl } from './request-url.js';
-import type { S3Settings } from './s3-settings.js';
+import type { S3StoreConfig } from '@caribou/config';
 import { EMPTY_SHA256, signRequest } from './sign-request.js';
 import { type RetryPolicy, withRetries } from './with-retries.js';
 
@@ -53,12 +53,12 @@ const MAX_WAITING = 10_000;
 
 /** Signs and sends requests to one bucket, repeats them, and makes failures of refusals. */
 export class S3Client {
-  readonly #settings: S3Settings;
+  readonly #settings: S3StoreConfig;
   readonly #ports: S3ClientPorts;
   readonly #exchange: Exchange;
   readonly #limiter: Limiter;
 
-  constructor(settings: S3Settings, ports: S3ClientPorts) {
+  constructor(settings: S3StoreConfig, ports: S3ClientPorts) {
     this.#settings = settings;
     this.#ports = ports;
     this.#exchange = createExchange(settings);

@@ -9,7 +9,7 @@ import { MAX_PAGE_BYTES, parsePage, parseUploads } from './list-page.js';
 import { contentOf } from './object-body.js';
 import { openPart, type OpenPart } from './open-part.js';
 import { S3Client, type S3ClientPorts } from './s3-client.js';
-import type { S3Settings } from './s3-settings.js';
+import type { S3StoreConfig } from '@caribou/config';
 import { abortUpload, uploadInParts } from './upload-parts.js';
 
 /** Requests of one `remove` at the same time. */
@@ -24,12 +24,12 @@ const MAX_ANSWER_BYTES = 64 * 1024;
  * S3 "There is no such object" is only said after the bucket was seen: a wrong bucket is an error.
  */
 export class S3ObjectStore implements OpenedStore {
-  readonly #settings: S3Settings;
+  readonly #settings: S3StoreConfig;
   readonly #ports: S3ClientPorts;
   readonly #client: S3Client;
   #isBucketSeen = false;
 
-  constructor(settings: S3Settings, ports: S3ClientPorts) {
+  constructor(settings: S3StoreConfig, ports: S3ClientPorts) {
     this.#settings = settings;
     this.#ports = ports;
     this.#client = new S3Client(settings, ports);

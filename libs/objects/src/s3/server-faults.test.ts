@@ -1,3 +1,4 @@
+import { objectStoreConfig } from '@caribou/config';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { silentLogger, systemClock } from '@caribou/core';
@@ -13,7 +14,7 @@ import {
   type TestProxy,
   type TestServer,
 } from '@caribou/testing';
-import { openObjectStore, type OpenedStore, objectStoreSettings, readVerified } from '../index.js';
+import { openObjectStore, type OpenedStore, readVerified } from '../index.js';
 import { bodyOf, noise, readAll, sha256Of } from '../testing/bodies.js';
 import { s3Section } from '../testing/s3-section.js';
 
@@ -30,7 +31,7 @@ afterAll(async () => {
 });
 
 const storeAt = (url: string, more: Readonly<Record<string, unknown>> = {}): OpenedStore =>
-  openObjectStore(objectStoreSettings(s3Section(url, access, more), '/unused'), silentLogger);
+  openObjectStore(objectStoreConfig(s3Section(url, access, more), '/unused'), silentLogger);
 const throughProxy = (more: Readonly<Record<string, unknown>> = {}): OpenedStore => storeAt(proxy.url('http'), more);
 
 const bytes = noise(4_000_000);
@@ -140,7 +141,7 @@ describe('a wrong key, bucket or time', () => {
   });
 
   test('a clock that is wrong is named', async () => {
-    const settings = objectStoreSettings(s3Section(server.url, access), '/unused');
+    const settings = objectStoreConfig(s3Section(server.url, access), '/unused');
     const clock = { ...systemClock, now: () => Date.now() - 3_600_000 };
     const store = openObjectStore(settings, silentLogger, clock);
     await expect(store.list('')).rejects.toMatchObject({
@@ -166,7 +167,7 @@ type Refusal = readonly [more: Readonly<Record<string, unknown>>, reason: string
 
 async function expectRefusals(url: string, known: S3Access, refusals: readonly Refusal[]): Promise<void> {
   for (const [more, reason, text] of refusals) {
-    const store = openObjectStore(objectStoreSettings(s3Section(url, known, more), '/unused'), silentLogger);
+    const store = openObjectStore(objectStoreConfig(s3Section(url, known, more), '/unused'), silentLogger);
     const failure = { retryable: false, message: expect.stringContaining(text), details: { reason } };
     await expect(store.put('a/b', bodyOf('x'))).rejects.toMatchObject(failure);
     await expect(store.get('a/b')).rejects.toMatchObject(failure);
@@ -195,7 +196,7 @@ if (missing !== null) process.stderr.write(`skipped: signatures and unfinished u
   test('an unfinished upload is removed by its age', async () => {
     const proxied = await startProxy({ target: moto.server.port });
     const store = openObjectStore(
-      objectStoreSettings(s3Section(proxied.url('http'), moto.access, { max_attempts: 1 }), '/unused'),
+      objectStoreConfig(s3Section(proxied.url('http'), moto.access, { max_attempts: 1 }), '/unused'),
       silentLogger,
     );
     // Nothing comes through after the upload has begun, so that it cannot be removed at once.

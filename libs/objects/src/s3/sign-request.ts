@@ -1,5 +1,5 @@
 import { sign } from 'aws4';
-import type { S3Settings } from './s3-settings.js';
+import type { S3StoreConfig } from '@caribou/config';
 
 /** SHA-256 of no bytes. */
 export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
@@ -12,7 +12,7 @@ export interface UnsignedRequest {
   readonly nowMs: number;
 }
 
-type SigningSettings = Pick<S3Settings, 'accessKeyId' | 'secretAccessKey' | 'sessionToken' | 'region'>;
+type SigningSettings = Pick<S3StoreConfig, 'accessKeyId' | 'secretAccessKey' | 'sessionToken' | 'region'>;
 
 /**
  * The headers that prove who sends a request (AWS Signature Version 4). Only those that a proxy does not change are signed: host,

@@ -1,6 +1,6 @@
 import type { Clock, Logger } from '@caribou/core';
-import { openObjectStore, type OpenedStore, objectStoreSettings } from '../index.js';
-import type { S3Settings } from '../s3/s3-settings.js';
+import { openObjectStore, type OpenedStore } from '../index.js';
+import { objectStoreConfig, type S3StoreConfig } from '@caribou/config';
 import { s3Section } from './s3-section.js';
 
 export interface ScriptedStore {
@@ -13,11 +13,11 @@ export interface ScriptedStore {
 
 export interface ScriptedOptions {
   readonly nowMs?: () => number;
-  readonly changes?: Partial<S3Settings>;
+  readonly changes?: Partial<S3StoreConfig>;
 }
 
 /** Objects of more than 1,000 bytes are sent in parts of 400, which real stores do not take. */
-export const SMALL_PARTS: Partial<S3Settings> = { multipartBytes: 1_000, partBytes: 400 };
+export const SMALL_PARTS: Partial<S3StoreConfig> = { multipartBytes: 1_000, partBytes: 400 };
 
 /** A store on an S3 server of a test, whose clock does not wait. `nowMs` is its time, `changes` replaces checked settings. */
 export function openScripted(
@@ -35,7 +35,7 @@ export function openScripted(
       return signal?.aborted === true ? Promise.reject(signal.reason as Error) : Promise.resolve();
     },
   };
-  const settings = objectStoreSettings(
+  const settings = objectStoreConfig(
     s3Section(endpoint, { accessKeyId: 'an-id', secretAccessKey: 'a-secret' }, more),
     '/unused',
   );

@@ -15,6 +15,8 @@ export interface PublishRequest {
   readonly head: FileHead | null;
   /** Virtual paths that may have changed; absent for all. */
   readonly paths?: readonly string[];
+  /** The files may be older than their record (FileCommit.isImport). */
+  readonly isImport?: boolean;
   /** With more changed bytes than this the caller does not wait: the outcome is `deferred`. */
   readonly maxDirectBytes?: number;
 }
@@ -90,7 +92,7 @@ async function publishPlan(parts: PublishParts, request: PublishRequest, first: 
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const stored = plan === null ? null : await plan.store();
     if (plan === null || stored === null) return { outcome: 'unchanged', head };
-    const reply = await generations.commit(request.thread, commitOf(head, stored, request.writer));
+    const reply = await generations.commit(request.thread, commitOf(head, stored, request));
     if (reply.committed && reply.head !== null) {
       stored.record(reply.head);
       const { changed, isPartial } = stored;
@@ -118,7 +120,7 @@ function isAnother(former: FileHead | null, head: FileHead | null): boolean {
 const commitOf = (
   head: FileHead | null,
   { trees, bytes, files, isPartial }: StoredChanges,
-  writer: FileWriter,
+  { writer, isImport }: PublishRequest,
 ): FileCommit => ({
   expected: head === null ? null : { home: head.home, generation: head.generation },
   trees,
@@ -126,4 +128,5 @@ const commitOf = (
   files,
   writer,
   ...(isPartial ? { isPartial } : {}),
+  ...(head === null && isImport === true ? { isImport } : {}),
 });

@@ -1,9 +1,6 @@
-import { isAbsolute, join } from 'node:path';
-import { ConfigError, Secret } from '@caribou/config';
-import { omitUndefined } from '@caribou/contracts';
+import { isAbsolute } from 'node:path';
 import { z } from 'zod';
-import type { FolderSettings } from './folder/folder-store.js';
-import type { S3Settings } from './s3/s3-settings.js';
+import { integer, ms as duration } from './setting-kinds.js';
 
 const MEBIBYTE = 1024 * 1024;
 /** The least size of all parts but the last that S3 accepts. */
@@ -12,7 +9,6 @@ const MAX_PART_BYTES = 512 * MEBIBYTE;
 /** The largest object that S3 accepts in one request, in bytes. */
 const MAX_SINGLE_BYTES = 5 * 1024 * MEBIBYTE;
 const MAX_PREFIX_CHARS = 200;
-const SECTION = 'files.store';
 
 const whole = (fallback: number, min: number, max: number) => z.int().min(min).max(max).default(fallback);
 const ms = (fallback: number) => whole(fallback, 1, 3_600_000);
@@ -78,53 +74,22 @@ const S3File = z
   })
   .describe('A bucket of a store that speaks S3');
 
-const StoreFile = z
+export const ObjectStoreFile = z
   .strictObject({ folder: FolderFile.optional(), s3: S3File.optional() })
   .refine(({ folder, s3 }) => folder === undefined || s3 === undefined, 'must have folder or s3, not both');
 
-/** Which store to open, checked. */
-export type ObjectStoreSettings =
-  | { readonly kind: 'folder'; readonly folder: FolderSettings }
-  | { readonly kind: 's3'; readonly s3: S3Settings };
-
-/**
- * Checks the section `files.store` of config.yaml, whose references to variables have been resolved. Without it objects are in a
- * folder below `homeDir`.
- *
- * @throws {ConfigError} with every fault, and no values
- */
-export function objectStoreSettings(section: unknown, homeDir: string): ObjectStoreSettings {
-  const parsed = StoreFile.safeParse(section ?? {});
-  if (!parsed.success)
-    throw new ConfigError(
-      parsed.error.issues.map(({ path, message }) => `${[SECTION, ...path].join('.')}: ${message}`),
-    );
-  const { s3, folder } = parsed.data;
-  if (s3 !== undefined) return { kind: 's3', s3: toS3(s3) };
-  const { path = join(homeDir, 'objects'), durable, timeout_ms: timeoutMs } = folder ?? FolderFile.parse({});
-  return { kind: 'folder', folder: { path, isDurable: durable, timeoutMs } };
-}
-
-function toS3(file: z.output<typeof S3File>): S3Settings {
-  const { region, prefix, session_token: token } = file;
-  return {
-    endpoint: file.endpoint ?? `https://s3.${region}.amazonaws.com`,
-    region,
-    bucket: file.bucket,
-    prefix: prefix === '' || prefix.endsWith('/') ? prefix : `${prefix}/`,
-    addressing: file.addressing,
-    accessKeyId: new Secret(file.access_key_id),
-    secretAccessKey: new Secret(file.secret_access_key),
-    ...omitUndefined({ sessionToken: token === undefined ? undefined : new Secret(token) }),
-    connectTimeoutMs: file.connect_timeout_ms,
-    silenceTimeoutMs: file.silence_timeout_ms,
-    timeoutMs: file.timeout_ms,
-    maxAttempts: file.max_attempts,
-    maxRequests: file.max_requests,
-    multipartBytes: file.multipart_bytes,
-    partBytes: file.part_bytes,
-  };
-}
+export const FilesFile = z
+  .strictObject({
+    store: ObjectStoreFile.default({}).describe('The object store in which the files of threads lie'),
+    max_direct_bytes: integer(8 * MEBIBYTE, 0, 1024 * MEBIBYTE).describe(
+      'A call of a tool waits until what it changed is stored, up to this many bytes; more is stored in the background',
+    ),
+    max_wait_ms: duration(20_000, 600_000).describe('How long such a call waits for a store that does not answer'),
+    max_copies: integer(10_000, 10, 1_000_000).describe(
+      'Threads whose files a machine has copies of; those unused for longest are removed, and more when the disk is full',
+    ),
+  })
+  .describe('Files of threads in an object store (docs/files.md); unset: on a data volume that all machines share');
 
 function isPlainUrl(text: string): boolean {
   const { username, password, search, hash } = new URL(text);
