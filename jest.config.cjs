@@ -29,7 +29,7 @@ const handedOn = readdirSync(join(__dirname, 'libs')).flatMap((lib) =>
 const swcForIndexes = { ...swc, module: { ...swc.module, lazy: [...new Set(handedOn)] } };
 
 const shared = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/tools/checks/shared-code-environment.cjs',
   transform: {
     '^.+\\.tsx$': ['@swc/jest', { ...swcForJsx, swcrc: false }],
     [libIndex]: ['@swc/jest', { ...swcForIndexes, swcrc: false }],
@@ -70,7 +70,8 @@ module.exports = {
   testTimeout: 30_000,
   testSequencer: '<rootDir>/tools/checks/long-tests-first.cjs',
   // Tests wait for servers as much as they compute; a fourth would slow them all down.
-  maxWorkers: 3,
+  // Most of the longest tests wait more than they compute: with three, two cores are idle for a seventh of the time.
+  maxWorkers: 4,
   projects: [
     { ...unit, displayName: 'unit', testMatch: ['<rootDir>/{libs,apps,tools}/**/*.test.ts'] },
     { ...e2e, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts', '<rootDir>/e2e/**/*.test.tsx'] },

@@ -11,6 +11,8 @@ jest.setTimeout(120_000);
 
 const USERS = ['first', 'alice', 'ben', 'cleo', 'dora', 'emil', 'finn'] as const;
 type User = (typeof USERS)[number];
+/** So many that their removal is seen while it takes place. */
+const FILES = 10_000;
 const keyFor = (user: string): string => `key-of-${user}`;
 /** A text that the user of a test writes everywhere. */
 let secret = '';
@@ -187,7 +189,7 @@ describe('DELETE of a thread whose gateway is killed', () => {
     const threadId = await usedThread('alice');
     const many = join(dataDir('alice', threadId), 'workspace', 'many');
     mkdirSync(many);
-    for (let file = 0; file < 20_000; file += 1) writeFileSync(join(many, String(file)), secret);
+    for (let file = 0; file < FILES; file += 1) writeFileSync(join(many, String(file)), secret);
     const { gateway } = await doomedGateway();
     const aside = join(stack.homeDir, 'data', 'users', '.erased');
     const before = new Set(readdirSync(aside));
@@ -195,7 +197,7 @@ describe('DELETE of a thread whose gateway is killed', () => {
     const moved = readdirSync(aside).find((name) => !before.has(name)) ?? 'nothing';
     const left = (): number =>
       readdirSync(join(aside, moved), { recursive: true }).filter((name) => /\/\d+$/.test(String(name))).length;
-    await waitFor(() => left() < 20_000, { what: 'the removal to begin', everyMs: 1, timeoutMs: 20_000 });
+    await waitFor(() => left() < FILES, { what: 'the removal to begin', everyMs: 1, timeoutMs: 20_000 });
     gateway.pause();
     expect(left()).toBeGreaterThan(0);
     await gateway.kill9();

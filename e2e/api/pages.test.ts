@@ -185,6 +185,7 @@ test('the newer page: its requests at the start, messages in pages, regenerated 
   expect(usage).toMatchObject({ total_tokens: 220, total_runs: 2 });
   await edited(page, threadId);
   await branched(page, threadId);
+  await scheduled(page);
 
   await page.ask(must.Thread, 'PATCH', `/api/threads/${threadId}`, { metadata: { deerflow_pinned: true } });
   await page.ask(must.Thread, 'PATCH', lg(threadId), { metadata: { agent_name: 'x' } });
@@ -251,4 +252,35 @@ async function branched(page: PageSession, threadId: string): Promise<void> {
   expect(wordsOf(await messagesPage(page, branch))).toHaveLength(4);
   expect(wordsOf(await messagesPage(page, threadId))).toHaveLength(2);
   expect((await page.sidebar())[0]).toEqual([branch, 'Branch']);
+}
+
+/** A task whose agent pauses it, in a run that is started by hand; what happened in that run. */
+async function scheduled(page: PageSession): Promise<void> {
+  const asked = {
+    title: 'Report',
+    prompt: `${nonce()}\n#tool stop_scheduled_task {"reason":"The report is out."}\n#say It is out.`,
+    ...{ schedule_type: 'interval', schedule_spec: { every_seconds: 600 }, timezone: 'Europe/Berlin' },
+    ...{ context_mode: 'fresh_thread_per_run', max_runs: 5, stop_condition: 'the report is out' },
+  };
+  const { id } = await page.ask(must.ScheduledTask, 'POST', '/api/scheduled-tasks', asked);
+  const path = `/api/scheduled-tasks/${id}`;
+  await page.ask(must.AnyJson, 'POST', `${path}/trigger`);
+  const run = await waitFor(
+    async () => (await page.ask(must.ScheduledRuns, 'GET', `${path}/runs`)).find(({ status }) => status === 'success'),
+    { what: 'the run of the task' },
+  );
+  const runId = run.run_id;
+  expect(run).toMatchObject({ run_number: null, summary: 'It is out.', stop_requested_run_id: runId });
+  expect(await page.ask(must.ScheduledTask, 'GET', path)).toMatchObject({
+    ...{ status: 'paused', next_run_at: null, automatic_runs_used: 0, run_count: 1 },
+    last_error: `stopped by the agent in run ${runId}`,
+  });
+
+  const events = await page.ask(must.RunEvents, 'GET', `/api/threads/${run.thread_id}/runs/${runId}/events`);
+  const types = events.map(({ event_type: type }) => type).filter((type) => !type.startsWith('middleware:'));
+  expect(types).toEqual([
+    ...['run.start', 'llm.human.input', 'llm.ai.response', 'llm.tool.result', 'llm.ai.response', 'run.end'],
+  ]);
+  expect(events.some(({ event_type: type }) => type === 'middleware:title')).toBe(true);
+  expect(await page.status('DELETE', path)).toBe(200);
 }

@@ -47,7 +47,9 @@ describe('npm run simulate', () => {
   ])(
     'the fault %s is found',
     async (sabotage, faults, seeds, violation) => {
-      const { output, summary } = await simulated('--seeds', `${seeds}`, '--faults', faults, '--sabotage', sabotage);
+      const { output, summary } = await simulated(
+        ...['--seeds', `${seeds}`, '--workers', '1', '--until-failure', '--faults', faults, '--sabotage', sabotage],
+      );
 
       expect(output).toMatch(violation);
       expect(output).toContain(

@@ -17,7 +17,7 @@ const CONFIG = `memory:
   retry_base_delay_ms: 200
   retry_cap_delay_ms: 1000
 `;
-const THREADS = 200;
+const THREADS = 100;
 
 let stack: Stack;
 let redis: RedisConnection;
@@ -269,7 +269,7 @@ describe('an extraction that fails', () => {
   });
 });
 
-test('two workers and 200 threads, killed at random: everything is remembered once, and no watermark falls', async () => {
+test('two workers and 100 threads, killed at random: everything is remembered once, and no watermark falls', async () => {
   const words = Array.from({ length: THREADS }, (_, at) => `item ${at} of ${THREADS}`);
   const threads: string[] = [];
   const left = [...words];
@@ -278,7 +278,7 @@ test('two workers and 200 threads, killed at random: everything is remembered on
     for (let word = left.pop(); word !== undefined; word = left.pop()) {
       const threadId = await stack.client().newThread();
       threads.push(threadId);
-      await say(threadId, `Remember: ${word}.\nmemory-wait:500`);
+      await say(threadId, `Remember: ${word}.\nmemory-wait:1000`);
     }
   });
   const marks = new Map<string, number>();

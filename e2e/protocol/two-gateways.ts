@@ -3,7 +3,7 @@ import WebSocket from 'ws';
 import { nth, type Stack } from '../support/stack.js';
 
 /** The address that the SDK is given; requests go to one of the gateways. */
-const API = 'http://gateways.test/api/langgraph';
+export const API = 'http://gateways.test/api/langgraph';
 
 /**
  * What a load balancer does: requests and sockets go to one gateway until it is gone, then to another. `current` may also be set by

@@ -147,6 +147,34 @@ describe('kill -9 of the runner', () => {
     expect(restart?.data).toMatchObject({ attempt: 2, dropped_message_ids: [chunk.id] });
   });
 
+  test('while its goal is judged: the answer remains, and the agent continues for the goal once', async () => {
+    const threadId = await client.newThread();
+    const goal = `/threads/${threadId}/goal`;
+    await client.call('PUT', goal, { objective: `${nonce()} goal-needs:END goal-hold:verdict` });
+    const script = `${nonce()}\n#say First.\n#say The END.`;
+    const stream = await client.run(threadId, script);
+    await heldAt('verdict');
+
+    await killVictim();
+    stack.model.release('verdict');
+
+    const frames = await stream.end(60_000);
+    expect(frames.filter(({ event }) => event === 'end' || event === 'error').map(({ event }) => event)).toEqual([
+      'end',
+    ]);
+    expect(lastAttempt(frames)).toBe(2);
+    expect(lastValues(frames).map(({ type, content }) => [type, content])).toEqual([
+      ['human', script],
+      ['ai', 'First.'],
+      ['human', expect.stringMatching(/^<goal_continuation>\n[^]*<\/goal_continuation>$/)],
+      ['ai', 'The END.'],
+    ]);
+    expect((await client.call('GET', goal)).body).toEqual({ goal: null });
+    expect((await client.call('GET', `/threads/${threadId}/runs/${runIdOf(stream)}`)).body).toMatchObject({
+      status: 'success',
+    });
+  });
+
   test('in a tool call: the command continues and its one result is used', async () => {
     const threadId = await client.newThread();
     const waiting = command(

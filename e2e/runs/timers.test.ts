@@ -1,10 +1,14 @@
-import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CronReply, RunReply } from '@caribou/contracts';
-import { createRedis } from '@caribou/state';
-import { type TestService, waitFor } from '@caribou/testing';
-import type { ApiClient } from '../support/client.js';
-import { type AppName, clientOf, nonce, nth, type Stack, startStack } from '../support/stack.js';
+import type { RunReply, ScheduledTaskReply, ScheduledTaskRunReply } from '@caribou/contracts';
+import { waitFor } from '@caribou/testing';
+import { nonce, nth } from '../support/stack.js';
+import {
+  announcedBy,
+  announcedRun,
+  minutesAhead,
+  type ShiftedSystem,
+  startShiftedSystem,
+} from '../support/shifted-system.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
 jest.setTimeout(300_000);
@@ -14,111 +18,56 @@ const STEP_MS = 3_000;
 /** Every three seconds. */
 const SCHEDULE = '* * * * * */3';
 
-/** The processes of the system, whose clocks are a minute apart. */
-const FLEET: readonly (readonly [app: AppName, offsetMs: number])[] = [
-  ['gateway', 0],
-  ['gateway', MINUTE],
-  ['gateway', -MINUTE],
-  ['agent-runner', MINUTE],
-  ['agent-runner', -MINUTE],
-];
-
 let receiver: WebhookReceiver;
-let stack: Stack;
-let services: { readonly app: AppName; readonly offsetMs: number; service: TestService }[];
+let system: ShiftedSystem;
 
-async function startWith(catchUp: string, catchUpMs: number): Promise<void> {
+beforeAll(async () => {
   receiver = await startWebhookReceiver();
-  stack = await startStack({
-    fsync: 'always',
-    gateways: 0,
-    runners: 0,
-    config: [
-      'crons:',
-      '  min_interval_seconds: 1',
-      `  catch_up: ${catchUp}`,
-      `  catch_up_ms: ${catchUpMs}`,
-      'webhooks:',
-      `  allow: ["localhost:${receiver.port}"]`,
-      '  retry_ms: 200',
-      '  timeout_ms: 1000',
-      '',
-    ].join('\n'),
+  system = await startShiftedSystem({
+    receiver,
+    crons: ['min_interval_seconds: 1', 'catch_up: all', `catch_up_ms: ${2 * MINUTE}`],
+    webhooks: ['retry_ms: 200', 'timeout_ms: 1000'],
   });
-  services = await Promise.all(
-    FLEET.map(async ([app, offsetMs]) => ({ app, offsetMs, service: await startShifted(app, offsetMs) })),
-  );
-}
+});
 
-const startShifted = (app: AppName, offsetMs: number): Promise<TestService> =>
-  stack.start(app, {
-    NODE_OPTIONS: `--require ${resolve('e2e/support/clock-offset.cjs')}`,
-    TEST_CLOCK_OFFSET_MS: String(offsetMs),
-  });
-
-/** How far the clock of a service is ahead, in whole minutes, by its first log line. */
-function minutesAhead(service: TestService): number {
-  const [, time = ''] = /"time":"([^"]+)"/.exec(service.output()) ?? [];
-  return Math.round((Date.parse(time) - Date.now()) / MINUTE) || 0;
-}
-
-const gateways = () => services.filter(({ app }) => app === 'gateway');
-const client = (): ApiClient => clientOf(nth(gateways(), 0).service);
-
-async function restart(index: number): Promise<void> {
-  const one = nth(services, index);
-  await one.service.kill9();
-  one.service = await startShifted(one.app, one.offsetMs);
-}
-
-afterEach(async () => {
-  await stack.stop();
+afterAll(async () => {
+  await system.stack.stop();
   receiver.stop();
 });
 
-const cronBody = () => ({
-  assistant_id: 'lead_agent',
-  schedule: SCHEDULE,
-  input: { messages: [{ type: 'human', content: `${nonce()}\n#say done` }] },
-  webhook: receiver.url,
-});
+const createCron = async (path: string, more: object = {}): Promise<string> =>
+  (await system.createCron(path, { schedule: SCHEDULE, ...more })).cron_id;
 
-async function createCron(path: string, more: object = {}): Promise<string> {
-  const { body } = await client().call<CronReply>('POST', path, { ...cronBody(), ...more });
-  return body.cron_id;
+const announced = (cronId: string): Map<number, string[]> => announcedBy(receiver, cronId);
+
+/** A task of DeerFlow's page that is due every three seconds. */
+async function createTask(script: string, more: object): Promise<string> {
+  const due = { schedule_type: 'interval', schedule_spec: { every_seconds: STEP_MS / 1_000 }, timezone: 'UTC' };
+  const asked = { title: 'Report', prompt: `${nonce()}\n${script}`, ...due, ...more };
+  return (await system.client().call<ScheduledTaskReply>('POST', '/scheduled-tasks', asked)).body.id;
 }
 
-/** The runs of a cron that webhooks have announced: due time (ms) → ids of runs. */
-function announced(cronId: string): Map<number, string[]> {
-  const found = new Map<number, string[]>();
-  for (const { run_id: runId, metadata } of receiver.accepted.values()) {
-    const { cron_id: of, scheduled_for: due } = metadata as Readonly<Record<string, string>>;
-    if (of === cronId) found.set(Date.parse(due ?? ''), [...(found.get(Date.parse(due ?? '')) ?? []), String(runId)]);
-  }
-  return found;
+const getTask = async (id: string): Promise<ScheduledTaskReply> =>
+  (await system.client().call<ScheduledTaskReply>('GET', `/scheduled-tasks/${id}`)).body;
+
+/** The task has run as often as it may, each due time once. */
+async function assertUsedUp(id: string, maxRuns: number): Promise<void> {
+  expect(await getTask(id)).toMatchObject({ status: 'completed', automatic_runs_used: maxRuns, run_count: maxRuns });
+  const { body: runs } = await system.client().call<ScheduledTaskRunReply[]>('GET', `/scheduled-tasks/${id}/runs`);
+  const numbers = Array.from({ length: maxRuns }, (_, index) => maxRuns - index);
+  expect(runs.filter(({ run_id }) => run_id !== null).map(({ run_number }) => run_number)).toEqual(numbers);
+  expect(new Set(runs.map(({ scheduled_for }) => scheduled_for)).size).toBe(runs.length);
 }
 
-/** The outbox and the due set are empty, and no run is under way. */
-async function isQuiet(): Promise<boolean> {
-  const redis = createRedis({ url: stack.redis.url });
-  try {
-    const { keys } = redis;
-    const counts = await redis.use((all) =>
-      Promise.all([keys.outbox('default').all, keys.pending, keys.cron('x', 'x').due].map((key) => all.zcard(key))),
-    );
-    return counts.every((count) => count === 0);
-  } finally {
-    await redis.close();
-  }
+/** One run of the task has paused it, and later ones did not start. */
+async function assertStopped(id: string): Promise<void> {
+  const { body: runs } = await system.client().call<ScheduledTaskRunReply[]>('GET', `/scheduled-tasks/${id}/runs`);
+  const stops = runs.flatMap(({ stop_requested_run_id }) => stop_requested_run_id ?? []);
+  expect(stops).toHaveLength(1);
+  expect(await getTask(id)).toMatchObject({ status: 'paused', last_error: `stopped by the agent in run ${stops[0]}` });
 }
 
-async function stopCrons(ids: readonly string[]): Promise<void> {
-  for (const id of ids) {
-    const { body } = await client().call<CronReply>('PATCH', `/runs/crons/${id}`, { enabled: false });
-    expect(body.next_run_date).toBeNull();
-  }
-  await waitFor(isQuiet, { what: 'the end of all runs and deliveries', timeoutMs: 90_000 });
-}
+const stopCrons = (ids: readonly string[]): Promise<void> => system.stopCrons(ids, 90_000);
 
 /** Without a hole, and each with one run. */
 function assertComplete(due: ReadonlyMap<number, readonly string[]>): void {
@@ -129,8 +78,8 @@ function assertComplete(due: ReadonlyMap<number, readonly string[]>): void {
 }
 
 test('processes with clocks a minute apart are killed while crons are due and webhooks fail: each due time ran once', async () => {
-  await startWith('all', 2 * MINUTE);
-  expect(services.map(({ service }) => minutesAhead(service))).toEqual(FLEET.map(([, ms]) => ms / MINUTE));
+  const { processes, client } = system;
+  expect(processes.map(({ service }) => minutesAhead(service))).toEqual(processes.map((one) => one.offsetMs / MINUTE));
   const threadIds = await Promise.all([1, 2].map(() => client().newThread()));
   const onThreads = await Promise.all(threadIds.map((id) => createCron(`/threads/${id}/runs/crons`)));
   const ids = [
@@ -138,18 +87,24 @@ test('processes with clocks a minute apart are killed while crons are due and we
     await createCron('/runs/crons'),
     await createCron('/runs/crons', { on_run_completed: 'keep' }),
   ];
+  const limited = await createTask('#say done', { max_runs: 3 });
+  const stop = '#tool stop_scheduled_task {"reason":"It is out."}\n#say It is out.';
+  const stopping = await createTask(stop, { stop_condition: 'the report is out' });
   const begunMs = Date.now();
 
-  for (let round = 0; round < 15; round += 1) {
+  for (let round = 0; round < 2 * processes.length; round += 1) {
     await delay(700);
-    await restart(round % FLEET.length);
+    await system.restart(nth(processes, round % processes.length));
   }
   await waitFor(() => ids.every((id) => announced(id).size >= 5), {
     what: 'five due times of each',
     timeoutMs: 60_000,
   });
   const ranMs = Date.now() - begunMs;
+  await waitFor(async () => (await getTask(stopping)).status === 'paused', { what: 'the stop', timeoutMs: 60_000 });
   await stopCrons(ids);
+  await assertUsedUp(limited, 3);
+  await assertStopped(stopping);
 
   for (const id of ids) {
     const due = announced(id);
@@ -166,7 +121,7 @@ test('processes with clocks a minute apart are killed while crons are due and we
 });
 
 test('Redis and NATS are killed while crons are due and webhooks fail: each due time ran once', async () => {
-  await startWith('all', 2 * MINUTE);
+  const { stack, client } = system;
   const threadId = await client().newThread();
   const ids = [await createCron(`/threads/${threadId}/runs/crons`), await createCron('/runs/crons')];
   for (let round = 1; round <= 2; round += 1) {
@@ -184,36 +139,10 @@ test('Redis and NATS are killed while crons are due and webhooks fail: each due 
   for (const id of ids) assertComplete(announced(id));
 });
 
-test('after an outage of all gateways the rule "latest" starts one run, for the newest due time', async () => {
-  await startWith('latest', MINUTE);
-  const id = await createCron('/runs/crons');
-  await waitFor(() => announced(id).size >= 1, { what: 'a run before the outage', timeoutMs: 30_000 });
-
-  await Promise.all(gateways().map(({ service }) => service.kill9()));
-  const downMs = Date.now();
-  await delay(4 * STEP_MS);
-  const upMs = Date.now();
-  for (const one of gateways()) one.service = await startShifted('gateway', one.offsetMs);
-  await waitFor(() => [...announced(id).keys()].some((due) => due > upMs + STEP_MS), {
-    what: 'runs after it',
-    timeoutMs: 60_000,
-  });
-  await stopCrons([id]);
-
-  const due = announced(id);
-  for (const runs of due.values()) expect(runs).toHaveLength(1);
-  const times = [...due.keys()].sort((a, b) => a - b);
-  const after = times.find((time) => time > downMs) ?? 0;
-  // What was due while nobody was there is one run, whose due time is at most one step older than the return.
-  expect(after).toBeGreaterThan(upMs - STEP_MS);
-  const { body } = await client().call<CronReply[]>('POST', '/runs/crons/search', {});
-  expect(body).toMatchObject([{ cron_id: id, last_error: null }]);
-});
-
 test('a delayed run survives the loss of every process and starts no earlier than its time, and its end is announced', async () => {
-  await startWith('latest', MINUTE);
+  const { processes, client } = system;
   const threadId = await client().newThread();
-  const { schedule: _schedule, ...body } = cronBody();
+  const body = announcedRun(receiver);
   const path = `/threads/${threadId}/runs`;
   const askedMs = Date.now();
   const delayed = await client().call<RunReply>('POST', path, { ...body, after_seconds: 6 });
@@ -221,8 +150,8 @@ test('a delayed run survives the loss of every process and starts no earlier tha
   await waitFor(() => receiver.accepted.has(now.body.run_id), { what: 'the run that goes first', timeoutMs: 30_000 });
   expect((await client().call<RunReply>('GET', `${path}/${delayed.body.run_id}`)).body.status).toBe('pending');
 
-  await Promise.all(services.map(({ service }) => service.kill9()));
-  for (const one of services) one.service = await startShifted(one.app, one.offsetMs);
+  await Promise.all(processes.map(({ service }) => service.kill9()));
+  for (const one of processes) await system.restart(one);
   await waitFor(() => receiver.accepted.has(delayed.body.run_id), { what: 'the delayed run', timeoutMs: 60_000 });
 
   const event = receiver.accepted.get(delayed.body.run_id);

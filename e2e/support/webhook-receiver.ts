@@ -12,18 +12,25 @@ export interface WebhookReceiver {
   stop(): void;
 }
 
-/**
- * Starts a receiver that takes the first two of four deliveries, fails the third and drops the connection of the fourth after it
- * has read it, so that the sender cannot know.
- */
-export async function startWebhookReceiver(): Promise<WebhookReceiver> {
+/** What becomes of a delivery; `drop`: it is taken and the connection is dropped, so that the sender cannot know. */
+export type Reception = 'take' | 'refuse' | 'drop';
+
+/** Takes the first two of four deliveries, refuses the third and drops the connection of the fourth. */
+const UNRELIABLE: readonly Reception[] = ['take', 'take', 'refuse', 'drop'];
+const unreliable = (index: number): Reception => UNRELIABLE[index % UNRELIABLE.length] ?? 'take';
+
+/** Starts a receiver; `receive` decides about each delivery by its number from 0 on, by default as an unreliable one does. */
+export async function startWebhookReceiver(
+  receive: (index: number) => Reception = unreliable,
+): Promise<WebhookReceiver> {
   const accepted = new Map<string, Readonly<Record<string, unknown>>>();
   const acceptances = new Map<string, number>();
   let count = 0;
   let refusals = 0;
   const take = (headers: Site['seen'][number]['headers'], body: string, response: ServerResponse): void => {
+    const reception = receive(count);
     count += 1;
-    if (count % 4 === 3) {
+    if (reception === 'refuse') {
       refusals += 1;
       response.writeHead(503).end();
       return;
@@ -35,7 +42,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
       throw new Error(`two contents of event ${id}`);
     accepted.set(id, content);
     acceptances.set(id, (acceptances.get(id) ?? 0) + 1);
-    if (count % 4 === 0) response.destroy();
+    if (reception === 'drop') response.destroy();
     else response.writeHead(200).end();
   };
   const site = await startSite({ '/hook': ({ headers, body }, response) => take(headers, body, response) });

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { type SandboxDriverKind, omitUndefined } from '@caribou/contracts';
 import type { Pids } from './cpu-time.js';
 import { openProcessGroup, type ProcessGroup } from './process-group.js';
-import { type ProcessPlan, readyMessage, type RunningProcess } from './processes.js';
+import { type ProcessPlan, readyMessage, type Retained, type RunningProcess } from './processes.js';
 import { dist, type RestartableServer, startModel, startNats, startRedis } from './servers.js';
 
 const SERVICES = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'] as const;
@@ -23,6 +23,10 @@ export interface FleetOptions {
   readonly unlimited?: boolean;
   /** Default: bwrap. */
   readonly sandboxDriver?: SandboxDriverKind;
+  /** More lines of the section `sandbox` of config.yaml, without their indent. */
+  readonly sandbox?: readonly string[];
+  /** The folder `dist` of the product whose services run; default: this one. */
+  readonly product?: string;
 }
 
 /** Delays memory extraction while other things are measured; the part on memory starts it itself. */
@@ -49,8 +53,8 @@ export interface Fleet {
   process(service: Service): RunningProcess;
   /** Starts another process of a service. */
   start(service: Service): Promise<RunningProcess>;
-  /** Bytes in use of each service after a collection of garbage. */
-  retainedBytes(): Promise<Readonly<Record<string, number>>>;
+  /** What each service holds after a collection of garbage. */
+  retained(): Promise<Readonly<Record<string, Retained>>>;
   stop(): Promise<void>;
 }
 
@@ -79,11 +83,12 @@ async function startAll(group: ProcessGroup, options: FleetOptions): Promise<Omi
   });
   const homeDir = join(group.folder, 'data');
   const configPath = join(group.folder, 'config.yaml');
-  const { config = '' } = options;
+  const { config = '', sandbox = [] } = options;
+  const sandboxLines = [`driver: ${options.sandboxDriver ?? 'bwrap'}`, ...sandbox].map((line) => `  ${line}\n`);
   const slots = options.runnerSlots === undefined ? '' : `runner:\n  slots: ${options.runnerSlots}\n`;
   await writeFile(
     configPath,
-    `sandbox:\n  driver: ${options.sandboxDriver ?? 'bwrap'}\n${slots}${options.unlimited === false ? '' : UNLIMITED}${/^memory:/m.test(config) ? '' : LATE_MEMORY}${config}`,
+    `sandbox:\n${sandboxLines.join('')}${slots}${options.unlimited === false ? '' : UNLIMITED}${/^memory:/m.test(config) ? '' : LATE_MEMORY}${config}`,
   );
   const redisUrl = `redis://127.0.0.1:${redis.port}`;
   const natsUrl = `nats://127.0.0.1:${nats.port}`;
@@ -100,9 +105,9 @@ async function startAll(group: ProcessGroup, options: FleetOptions): Promise<Omi
     ...omitUndefined({ DOCKER_HOST: process.env.DOCKER_HOST }),
     ...options.env,
   };
-  const plans = SERVICES.map((name) => servicePlan(name, env, options.profileDir));
+  const plans = SERVICES.map((name) => servicePlan(name, env, options));
   for (let pool = 2; pool <= (options.pools ?? 1); pool += 1)
-    plans.push({ ...servicePlan('subagent-pool', env, undefined), name: `subagent-pool-${pool}` });
+    plans.push({ ...servicePlan('subagent-pool', env, options), name: `subagent-pool-${pool}` });
   const services = await Promise.all(plans.map((plan) => group.start(plan)));
   await Promise.all(services.map(({ port }) => untilServing(port)));
   return {
@@ -124,12 +129,12 @@ async function startAll(group: ProcessGroup, options: FleetOptions): Promise<Omi
       return found;
     },
     start: async (service) => {
-      const started = await group.start(servicePlan(service, env, undefined));
+      const started = await group.start(servicePlan(service, env, { ...options, profileDir: undefined }));
       await untilServing(started.port);
       return started;
     },
-    retainedBytes: async () => {
-      const entries = services.map(async ({ name, retainedBytes }) => [name, await retainedBytes()] as const);
+    retained: async () => {
+      const entries = services.map(async ({ name, retained }) => [name, await retained()] as const);
       return Object.fromEntries(await Promise.all(entries));
     },
   };
@@ -141,7 +146,7 @@ const pidsOf = (processes: readonly RunningProcess[]): Pids =>
 function servicePlan(
   name: Service,
   env: Readonly<Record<string, string>>,
-  profileDir: string | undefined,
+  { profileDir, product = dist }: { readonly profileDir?: string | undefined; readonly product?: string },
 ): Omit<ProcessPlan, 'logFile'> {
   const profiled = profileDir !== undefined && (name === 'gateway' || name === 'agent-runner');
   const flags = profiled
@@ -153,7 +158,7 @@ function servicePlan(
     ...['--enable-source-maps', '--max-semi-space-size=64'],
     ...['--expose-gc', '--require', join(dist, 'tools/bench/heap-probe.js')],
     ...flags,
-    join(dist, `services/${name}.js`),
+    join(product, `services/${name}.js`),
   ];
   return { name, command, env, untilReady: readyMessage };
 }

@@ -31,11 +31,13 @@ import {
 import { inTurn, median } from './sample.js';
 import { sandbox } from './parts/sandbox-part.js';
 import { dispatchCost, taskLoads } from './parts/task-dispatch.js';
+import { pairedLoads } from './parts/pair-part.js';
 import { peer } from './peer/peer-part.js';
 import { store } from './store/store-part.js';
 import { streams } from './store/stream-part.js';
 import { takeover } from './parts/takeover-part.js';
 import { tokens } from './parts/token-part.js';
+import { waiting } from './waiting/waiting-part.js';
 import { floorTarget, langGraphTarget, type Target } from './turns.js';
 import { serverFigures } from './server-figures.js';
 
@@ -196,7 +198,7 @@ async function idle({ fleet, figures, times }: Bench): Promise<readonly Budget[]
 }
 
 const parts: Readonly<Record<string, Part>> = {
-  loads,
+  loads: options.before === undefined ? loads : pairedLoads(options.before),
   firstToken,
   tokens,
   store,
@@ -213,11 +215,12 @@ const parts: Readonly<Record<string, Part>> = {
   busy: busyMachine(Number(options.minutes)),
   outage,
   idle,
+  waiting,
   peer,
 };
 
-/** Parts that only run when they are named: one downloads packages, one takes minutes and all processors. */
-const ONLY_BY_NAME = ['peer', 'busy'];
+/** Parts that only run when they are named: one downloads packages, the others take minutes. */
+const ONLY_BY_NAME = ['peer', 'busy', 'waiting'];
 
 /** Compares turns per second with another server of the same protocol and the same model. */
 async function againstPeer({ caribou, times }: Bench, url: string): Promise<readonly Budget[]> {
@@ -254,6 +257,8 @@ async function main(): Promise<void> {
     const peerUrl = options['peer-url'];
     if (peerUrl !== undefined) budgets.push(await againstPeer(bench, peerUrl));
     sayBudgets(budgets.flat());
+    if (budgets.flat().some(({ isRequired, value, atMost }) => isRequired === true && !(value <= atMost)))
+      process.exitCode = 1;
   } finally {
     await figures.close();
     await fleet.stop();

@@ -17,14 +17,23 @@ export interface ProcessPlan {
   readonly untilReady: (child: ChildProcess) => Promise<number>;
 }
 
+/** What a process holds after a collection of garbage. */
+export interface Retained {
+  readonly bytes: number;
+  readonly timers: number;
+  readonly sockets: number;
+  /** What keeps its event loop alive: handles, requests and timers. */
+  readonly resources: number;
+}
+
 export interface RunningProcess {
   readonly name: string;
   readonly pid: number;
   readonly port: number;
   /** Sends a message and waits for one of that type, at most a minute. */
   readonly ask: (message: string, replyType: string) => Promise<Readonly<Record<string, unknown>>>;
-  /** Bytes in use after a collection of garbage; only of a process that loaded heap-probe.js. */
-  readonly retainedBytes: () => Promise<number>;
+  /** Only of a process that loaded heap-probe.js. */
+  readonly retained: () => Promise<Retained>;
   /** SIGTERM, then SIGKILL when that takes longer than 20 s. */
   readonly stop: () => Promise<void>;
   /** SIGKILL. */
@@ -69,8 +78,16 @@ export async function startProcess(plan: ProcessPlan): Promise<RunningProcess> {
     child.send(message);
     return messageOf(child, replyType);
   };
-  const retainedBytes = async (): Promise<number> => Number((await ask('retained', 'retained'))['bytes']);
-  return { name: plan.name, pid: child.pid ?? 0, port, ask, retainedBytes, stop, kill };
+  const retained = async (): Promise<Retained> => {
+    const { bytes, timers, sockets, resources } = await ask('retained', 'retained');
+    return {
+      bytes: Number(bytes),
+      timers: Number(timers),
+      sockets: Number(sockets),
+      resources: Number(resources),
+    };
+  };
+  return { name: plan.name, pid: child.pid ?? 0, port, ask, retained, stop, kill };
 }
 
 const lastOutput = ({ logFile }: ProcessPlan): string => readFileSync(logFile, 'utf8').slice(-4_000);

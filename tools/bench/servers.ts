@@ -17,9 +17,9 @@ export interface RestartableServer extends RunningProcess {
 
 async function startRestartable(group: ProcessGroup, plan: Omit<ProcessPlan, 'logFile'>): Promise<RestartableServer> {
   let current = await group.start(plan);
-  const { name, port, ask, retainedBytes } = current;
+  const { name, port, ask, retained } = current;
   return {
-    ...{ name, port, ask, retainedBytes },
+    ...{ name, port, ask, retained },
     get pid() {
       return current.pid;
     },

@@ -15,10 +15,14 @@ export interface Target {
 const MODES = ['messages-tuple', 'updates'];
 
 /** Sends JSON and returns JSON. @throws Error for a status other than 2xx */
-export async function postJson(url: string, body: unknown): Promise<Readonly<Record<string, unknown>>> {
+export async function postJson(
+  url: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Readonly<Record<string, unknown>>> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(60_000),
   });

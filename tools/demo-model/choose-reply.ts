@@ -2,6 +2,7 @@ import { ModelApiError } from './api-error.js';
 import type { Control } from './control.js';
 import { currentTurn, textOf, type Turn } from './conversation.js';
 import { parseScript, type Script, ScriptError } from './grammar.js';
+import { goalReply } from './goal.js';
 import { memoryReply } from './memory.js';
 import { isTitlePrompt, newcomerReply, titleReply } from './newcomer.js';
 import { type Reply, sayReply } from './reply.js';
@@ -22,7 +23,7 @@ export interface ReplyContext {
 }
 
 /**
- * Decides the answer from the conversation alone: a summary, a memory extraction, follow-up questions, a title, the next step of a script, or the newcomer's story.
+ * Decides the answer from the conversation alone: a summary, a memory extraction, follow-up questions, a verdict on a goal, a title, the next step of a script, or the newcomer's story.
  *
  * @throws ModelApiError 400 `bad_directive` for a script that cannot be read.
  */
@@ -33,6 +34,8 @@ export function chooseReply(request: ChatRequest, context: ReplyContext): Reply 
   if (memory !== undefined) return memory;
   const suggestions = suggestionsReply(request.messages, request.tools !== undefined);
   if (suggestions !== undefined) return suggestions;
+  const verdict = goalReply(request.messages, request.tools !== undefined);
+  if (verdict !== undefined) return verdict;
   const summary = summaryScript(request.messages, request.tools !== undefined);
   if (summary !== undefined) return builtInScript(summary, context);
   if (isTitlePrompt(turn.humanText, request.tools !== undefined)) return holdableTitle(turn.humanText, context);

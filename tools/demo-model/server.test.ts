@@ -60,6 +60,18 @@ describe('summaries and titles', () => {
     expect(await learnt(twice)).toMatchObject({ newFacts: [] });
   });
 
+  test('a goal is reached, unless its text wants a word that no answer has', async () => {
+    const judged = async (goal: string, answer: string): Promise<unknown> => {
+      const prompt = `Goal:\n${goal}\n\nConversation:\nUser: #say no\n\nAssistant: ${answer}\n\nIs the goal reached?`;
+      return JSON.parse(text(await collect(script(prompt))));
+    };
+
+    expect(await judged('Write.', 'x')).toMatchObject({ satisfied: true, blocker: 'none' });
+    expect(await judged('goal-needs:END', 'x')).toMatchObject({ satisfied: false, blocker: 'goal_not_met_yet' });
+    expect(await judged('goal-needs:END', 'the END')).toMatchObject({ satisfied: true });
+    expect(await judged('goal-says:{"a":1}', 'x')).toEqual({ a: 1 });
+  });
+
   const summary = (words: string) =>
     script(
       `<existing_summary>\nold\n</existing_summary>\n\n<new_messages>\n<message from="person">${words}</message>\n</new_messages>`,

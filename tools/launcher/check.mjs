@@ -18,9 +18,12 @@ const lintCache =
     ? ['--cache', '--cache-strategy', 'content', '--cache-location', bin('.cache', 'eslint', '/')]
     : [];
 
+/** Lint allocates much that it needs for a moment: with more room for that, collecting it takes less processor time. */
+const roomForNew = '--max-semi-space-size=128';
+
 /** @type {{ name: string, args: string[] }[]} */
 const checks = [
-  { name: 'lint', args: [bin('eslint', 'bin', 'eslint.js'), '.', '--max-warnings=0', ...lintCache] },
+  { name: 'lint', args: [roomForNew, bin('eslint', 'bin', 'eslint.js'), '.', '--max-warnings=0', ...lintCache] },
   {
     name: 'floors and cycles',
     args: [

@@ -24,8 +24,10 @@ class Totals {
   private readonly counts = { steps: 0, kills: 0, takeovers: 0, slots: 0, repeats: 0 };
   private readonly digest = createHash('sha256');
   readonly failed: number[] = [];
+  private seeds = 0;
 
   add({ seed, violations, points, killedAt, digest, ...report }: HistoryReport): void {
+    this.seeds += 1;
     if (violations.length > 0) this.failed.push(seed);
     for (const point of points) this.points.add(point);
     for (const point of killedAt) this.killedAt.add(point);
@@ -37,7 +39,8 @@ class Totals {
     this.digest.update(digest);
   }
 
-  summary(seeds: number, seconds: number): object {
+  summary(seconds: number): object {
+    const { seeds } = this;
     return {
       seeds,
       seconds: Math.round(10 * seconds) / 10,
@@ -60,11 +63,12 @@ async function main(args: readonly string[]): Promise<number> {
     for await (const report of pool.reports()) {
       show(report, options);
       totals.add(report);
+      if (options.untilFailure && totals.failed.length > 0) break;
     }
   } finally {
     pool.close();
   }
-  say(`simulated: ${JSON.stringify(totals.summary(options.count, (performance.now() - began) / 1000))}`);
+  say(`simulated: ${JSON.stringify(totals.summary((performance.now() - began) / 1000))}`);
   return totals.failed.length === 0 ? 0 : 1;
 }
 

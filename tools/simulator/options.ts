@@ -4,7 +4,7 @@ import { type Sabotage, SABOTAGES } from './virtual/sabotage.js';
 
 const USAGE = [
   `npm run simulate -- [--seeds N] [--seed S] [--workers W] [--trace] [--faults ${FAULT_KINDS.join(',')}]`,
-  `  [--sabotage ${SABOTAGES.join('|')}]`,
+  `  [--sabotage ${SABOTAGES.join('|')}] [--until-failure]`,
 ].join('\n');
 
 /** What is simulated: the histories of `count` seeds from `first` on. */
@@ -17,6 +17,8 @@ export interface Options {
   readonly tracing: boolean;
   /** A fault that the product once had, put back; the checker must find it. */
   readonly sabotage: Sabotage | undefined;
+  /** No seed after the first that violates an invariant is reported. */
+  readonly untilFailure: boolean;
 }
 
 /** @throws {Error} with the usage, for invalid arguments */
@@ -30,6 +32,7 @@ export function readOptions(args: readonly string[]): Options {
       faults: { type: 'string', default: FAULT_KINDS.join(',') },
       sabotage: { type: 'string' },
       trace: { type: 'boolean', default: false },
+      'until-failure': { type: 'boolean', default: false },
     },
   });
   return {
@@ -39,6 +42,7 @@ export function readOptions(args: readonly string[]): Options {
     allowed: values.faults.split(',').map((name) => oneOf('faults', name, FAULT_KINDS)),
     tracing: values.trace,
     sabotage: values.sabotage === undefined ? undefined : oneOf('sabotage', values.sabotage, SABOTAGES),
+    untilFailure: values['until-failure'],
   };
 }
 

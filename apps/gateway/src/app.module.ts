@@ -22,6 +22,8 @@ import { InputPolishController } from './input-polish/input-polish.controller.js
 import { SingleCalls } from './models/single-calls.js';
 import { CompactionController } from './threads/compaction/compaction.controller.js';
 import { CompactionService } from './threads/compaction/compaction.service.js';
+import { GoalsController } from './threads/goals/goals.controller.js';
+import { GoalsService } from './threads/goals/goals.service.js';
 import { FeedbackController } from './threads/feedback/feedback.controller.js';
 import { FeaturesController } from './system/features.controller.js';
 import { MemoryController } from './memory/memory.controller.js';
@@ -62,6 +64,8 @@ import { SuggestionsController } from './threads/suggestions/suggestions.control
 import { SuggestionsService } from './threads/suggestions/suggestions.service.js';
 import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
+import { RunEventsController } from './run-events/run-events.controller.js';
+import { RunEventsService } from './run-events/run-events.service.js';
 import { TasksController } from './tasks/tasks.controller.js';
 import { TasksService } from './tasks/tasks.service.js';
 import { ThreadsController } from './threads/threads.controller.js';
@@ -72,6 +76,7 @@ import { CronsService } from './crons/crons.service.js';
 import { DueCrons } from './crons/due-crons.js';
 import { ScheduledTasksController } from './scheduled-tasks/scheduled-tasks.controller.js';
 import { ScheduledTasksService } from './scheduled-tasks/scheduled-tasks.service.js';
+import { TaskRuns } from './scheduled-tasks/task-runs.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 import { DocumentConversions } from './files/uploads/document-conversions.js';
 import { UploadsController } from './files/uploads/uploads.controller.js';
@@ -89,9 +94,11 @@ const CONTROLLERS: readonly Type[] = [
   ScheduledTasksController,
   FeedbackController,
   CompactionController,
+  GoalsController,
   ProtocolController,
   ApprovalsController,
   TasksController,
+  RunEventsController,
   UploadsController,
   ArtifactsController,
   AssistantsController,
@@ -123,6 +130,7 @@ const SERVICES: readonly Type[] = [
   CronsService,
   DueCrons,
   ScheduledTasksService,
+  TaskRuns,
   RunAgents,
   ApprovalsService,
   InterruptDeadlines,
@@ -133,10 +141,12 @@ const SERVICES: readonly Type[] = [
   ItemVectors,
   SingleCalls,
   CompactionService,
+  GoalsService,
   AssistantCatalog,
   AssistantsService,
   RunAssistants,
   TasksService,
+  RunEventsService,
   MemoryService,
   MemoryEdits,
   UploadsService,

@@ -16,6 +16,7 @@ export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools,
   /** Whether users may edit and remove messages that they did not write. */
   editsAnswers: chain.client_messages.edit_answers,
   summarization: chain.summarization,
+  goals: chain.goals,
   suggestions: config.suggestions,
   inputPolish: config.inputPolish,
   problems: config.problems,

@@ -72,6 +72,42 @@ export const Run = z.looseObject({
 });
 export const Runs = z.array(Run);
 
+/** A scheduled task in the lists and the detail view of the newest page. */
+export const ScheduledTask = z.looseObject({
+  id: Id,
+  title: Id,
+  prompt: Id,
+  schedule_type: z.enum(['once', 'cron', 'interval']),
+  schedule_spec: z.record(z.string(), z.unknown()),
+  timezone: Id,
+  status: z.enum(['enabled', 'paused', 'running', 'completed', 'failed', 'cancelled']),
+  active_run_status: z.enum(['queued', 'launching', 'running']).nullable(),
+  next_run_at: Time.nullable(),
+  last_error: z.string().nullable(),
+  max_runs: z.int().nullable(),
+  end_at: Time.nullable(),
+  stop_condition: z.string().nullable(),
+  automatic_runs_used: z.int(),
+  run_count: z.int(),
+});
+export const ScheduledRuns = z.array(
+  z.looseObject({
+    id: Id,
+    thread_id: Id,
+    run_id: Id.nullable(),
+    trigger: z.enum(['scheduled', 'manual']),
+    status: z.enum(['queued', 'launching', 'running', 'success', 'unmet', 'failed', 'skipped', 'interrupted']),
+    run_number: z.int().nullable(),
+    total_tokens: z.int().nullable(),
+    summary: z.string().nullable(),
+    stop_requested_run_id: Id.nullable(),
+    scheduled_for: Time,
+  }),
+);
+export const RunEvents = z.array(
+  z.looseObject({ seq: z.int().min(1), event_type: Id, category: Id, thread_id: Id, run_id: Id, created_at: Time }),
+);
+
 export const Models = z.looseObject({
   models: z.array(z.looseObject({ name: Id, display_name: Id, supports_thinking: z.boolean(), model: Id })).min(1),
   token_usage: z.looseObject({ enabled: z.boolean() }),
@@ -129,6 +165,7 @@ export const Features = z.looseObject({
   agents_api: z.looseObject({ enabled: z.boolean() }),
   browser_control: z.looseObject({ enabled: z.boolean() }),
   mcp_tasks: z.looseObject({ enabled: z.boolean() }),
+  scheduled_tasks: z.looseObject({ available: z.boolean(), running: z.boolean(), min_interval_seconds: z.int() }),
 });
 export const SuggestionsConfig = z.looseObject({ enabled: z.boolean(), max_suggestions: z.int() });
 export const Channels = z.looseObject({ enabled: z.boolean(), providers: z.array(z.unknown()) });

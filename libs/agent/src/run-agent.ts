@@ -1,7 +1,6 @@
 import {
   type AiMessage,
   FencedError,
-  type InterruptRecord,
   type Message,
   newId,
   type NextNode,
@@ -10,7 +9,6 @@ import {
 } from '@caribou/contracts';
 import {
   hasPending,
-  Interrupted,
   type LoopOutcome,
   pauseInterrupt,
   pendingCalls,
@@ -18,38 +16,24 @@ import {
   RunDraining,
   RunLost,
 } from '@caribou/core';
-import { type HookName, type HookPass, runHooks } from '@caribou/middleware';
-import type { AgentRun, LoopOptions } from './agent-run.js';
+import type { AgentRun } from './agent-run.js';
+import { applyGoalChange, decideEnd } from './decide-end.js';
 import { executeToolCalls } from './execute-tool-calls.js';
 import { joinWaiting } from './join-waiting.js';
+import {
+  commit,
+  FINISHED,
+  type Following,
+  HookInterrupted,
+  includesNode,
+  pausesBetween,
+  type RunEnd,
+  runChain,
+  StopRequested,
+  turnsLeft,
+} from './loop-steps.js';
 import { takeModelTurn } from './model-turn.js';
 import { taskStart, TurnDraft } from './turn-draft.js';
-
-/** The result of a run's nodes; a `next` that is not empty is a breakpoint. */
-interface RunEnd {
-  readonly next: readonly NextNode[];
-  readonly error?: { readonly name: string; readonly message: string };
-  readonly stopReason?: string;
-  /** What waits for answers. */
-  readonly asked?: readonly InterruptRecord[];
-  /** The run was paused before the next node. */
-  readonly paused?: InterruptRecord;
-}
-
-const FINISHED: RunEnd = { next: [] };
-
-/** Thrown to leave the loop after a commit at which the host requested to stop. */
-class StopRequested extends Error {}
-
-/** Thrown by a hook's pass that asks a person; the node is to be repeated with the answer. */
-class HookInterrupted extends Error {
-  constructor(
-    readonly node: NextNode,
-    readonly asked: readonly InterruptRecord[],
-  ) {
-    super(`a hook of ${node} waits for an answer`);
-  }
-}
 
 /**
  * Runs the agent from a committed state to the end of the run. One turn is `callModel`, `handleAnswer`, `callTools`.
@@ -57,7 +41,8 @@ class HookInterrupted extends Error {
  * calls is committed before any tool starts.
  *
  * From 'start' the `beforeAgent` hooks run (again after a takeover, as their changes were not committed); from
- * 'after_model' the hooks after the last answer; from 'tools' its calls without a result; from 'end' only `afterAgent`.
+ * 'after_model' the hooks after the last answer; from 'tools' its calls without a result; from 'end' only `beforeEnd` and
+ * `afterAgent`.
  *
  * Reaching `maxTurns` fails the run as GraphRecursionError, as in LangGraph, so that a client can distinguish an
  * unfinished task from an answer. Earlier commits remain, and a visible last message explains the end.
@@ -95,9 +80,21 @@ async function runNodes(agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
   }
 }
 
-/** Runs one node after the other and commits between two of them. */
+/** Runs nodes until the run ends there, and goes on where the end is put off. */
 async function runToEnd(agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
   let following = pauseAtStart(agent, draft) ?? (await firstNode(agent, draft));
+  for (;;) {
+    const end = typeof following === 'string' ? await runFrom(following, agent, draft) : following;
+    if (end.paused !== undefined) return end;
+    const continued = await decideEnd(agent, draft, end);
+    if (typeof continued !== 'string') return continued;
+    following = pauseAt(agent, draft, continued) ?? continued;
+  }
+}
+
+/** Runs one node after the other and commits between two of them. */
+async function runFrom(first: NextNode, agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
+  let following: Following = first;
   while (typeof following === 'string') {
     agent.run.signal.throwIfAborted();
     const node: NextNode = following;
@@ -126,9 +123,6 @@ function pauseAt({ host, run }: AgentRun, draft: TurnDraft, node: NextNode | 'st
   return { next: [isAtStart ? 'model_request' : node], paused };
 }
 
-/** The next node, or the end of the run. */
-type Following = NextNode | RunEnd;
-
 async function firstNode(agent: AgentRun, draft: TurnDraft): Promise<Following> {
   const { position, options } = agent;
   if (position === 'end') return FINISHED;
@@ -143,6 +137,7 @@ async function firstNode(agent: AgentRun, draft: TurnDraft): Promise<Following> 
  */
 async function callModel(agent: AgentRun, draft: TurnDraft): Promise<Following> {
   const { chain, run } = agent;
+  applyGoalChange(agent, draft);
   if (await joinWaiting(agent, draft)) await commit(agent, draft, 'model_request');
   if (turnsLeft(agent, draft) <= 0) return refuseTurn(agent, draft);
   if (agent.host.isBudgetSpent?.() === true) return endForBudget(draft);
@@ -200,28 +195,6 @@ const nodes: Readonly<Record<NextNode, Node>> = {
   tools: callTools,
 };
 
-/** Runs one hook over the chain; its changes become part of the next commit. */
-async function runChain({ chain, run }: AgentRun, draft: TurnDraft, hook: HookName): Promise<HookPass> {
-  try {
-    const pass = await runHooks(chain, hook, draft.state, { ...run, step: draft.step });
-    draft.addHooks(hook, pass);
-    return pass;
-  } catch (error) {
-    if (!(error instanceof Interrupted)) throw error;
-    throw new HookInterrupted(hook === 'afterModel' ? 'after_model' : 'model_request', error.asked);
-  }
-}
-
-/**
- * Commits the draft; a takeover continues with `next`.
- *
- * @throws {StopRequested} when the host requests to stop here; the signal's reason when the run was aborted meanwhile
- */
-async function commit({ host, run }: AgentRun, draft: TurnDraft, next: NextNode): Promise<void> {
-  if ((await host.commit(draft.toCommit([next]))) === 'yield') throw new StopRequested();
-  run.signal.throwIfAborted();
-}
-
 /**
  * Runs the `afterAgent` hooks of a failed or cancelled run, but not of one that another runner takes over. Their
  * updates are not stored, as there is no further checkpoint, and their failure must not hide the error that ended the
@@ -239,21 +212,10 @@ async function runAfterFailure(agent: AgentRun, draft: TurnDraft, error: unknown
 const isTakenOver = (reason: unknown): boolean =>
   reason instanceof RunLost || reason instanceof RunDraining || reason instanceof FencedError;
 
-/** Ends the run at a breakpoint instead of committing, so that a takeover never finds an incomplete one. */
-const pausesBetween = (options: LoopOptions, node: NextNode, next: NextNode): boolean =>
-  includesNode(options.interruptAfter, node === 'after_model' ? 'model_request' : node) ||
-  includesNode(options.interruptBefore, next);
-
-const includesNode = (breakpoints: '*' | readonly string[] | undefined, node: NextNode): boolean =>
-  breakpoints === '*' || (breakpoints?.includes(node) ?? false);
-
 const toolsOf = ({ tools, chain }: AgentRun): AgentRun['tools'] => [
   ...tools,
   ...chain.flatMap((middleware) => middleware.tools ?? []),
 ];
-
-const turnsLeft = ({ options, turnsTaken = 0 }: AgentRun, draft: TurnDraft): number =>
-  options.maxTurns - turnsTaken - draft.modelTurns;
 
 function refuseTurn({ options: { maxTurns } }: AgentRun, draft: TurnDraft): RunEnd {
   const text = `The run was stopped after ${maxTurns} model turns without a final answer. Send a message to go on.`;

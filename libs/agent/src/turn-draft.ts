@@ -1,4 +1,5 @@
 import {
+  type GoalChange,
   type HumanMessage,
   type InterruptRecord,
   type Message,
@@ -7,6 +8,7 @@ import {
   type RunEvent,
   type RunEventOf,
   type RunTerms,
+  omitUndefined,
   toClientInterrupt,
   toClientMessage,
   toClientState,
@@ -44,6 +46,7 @@ export class TurnDraft {
   private totalTurns = 0;
   private reason: string | undefined;
   private joined = 0;
+  private goalChange: string | undefined;
 
   /**
    * @param inProgress number of the super-step in progress; a hook belongs to the step of the node that it follows or
@@ -132,6 +135,22 @@ export class TurnDraft {
     this.events.push(start, taskEnd(start, update));
   }
 
+  /** Makes a change of the goal, which the next commit contains; false when it did before. */
+  setGoal({ text, goal }: GoalChange): boolean {
+    if (this.goalChange === text) return false;
+    this.goalChange = text;
+    const update = { goal };
+    this.reached = applyUpdate(this.reached, update);
+    const start = taskStart(GOAL_NODE, this.inProgress);
+    this.events.push(start, taskEnd(start, update));
+    return true;
+  }
+
+  /** Continues from a state that was committed in place of the last commit of this draft. */
+  resetTo(state: ThreadState): void {
+    this.reached = state;
+  }
+
   /** Sets the interrupt of a pause; answers that the next node uses up are retained for it. */
   setPaused(record: InterruptRecord): void {
     this.reached = {
@@ -159,11 +178,13 @@ export class TurnDraft {
       step: this.inProgress,
       ...(this.turns === 0 && this.calls.length === 0 ? {} : { usage: { turns: this.turns, calls: this.calls } }),
       ...(this.joined === 0 ? {} : { joined: this.joined }),
+      ...omitUndefined({ goalChange: this.goalChange }),
     };
     this.events = [];
     this.turns = 0;
     this.calls = [];
     this.joined = 0;
+    this.goalChange = undefined;
     this.inProgress += 1;
     return commit;
   }
@@ -171,6 +192,9 @@ export class TurnDraft {
 
 /** The node that clients see for messages that joined the run, named like the hooks before a model call. */
 const STEERING_NODE = 'steering.before_model';
+
+/** The node that clients see for a change of the goal that was asked for during the run. */
+const GOAL_NODE = 'goal.before_model';
 
 /** Returns the tokens that a task's result reports for its subagent. */
 function subagentCalls(message: Message): readonly CallUsage[] {

@@ -67,6 +67,12 @@ export {
   MemorySection,
   USER_SECTIONS,
 } from './records/memory.js';
+export {
+  GoalBlocker,
+  type GoalChange,
+  type GoalEvaluation,
+  GoalState,
+} from './records/goal.js';
 export { ownUsageOf, SUBAGENT_USAGE, subagentUsageOf, TokenCounts } from './records/token-counts.js';
 export {
   CHANNEL_NAMES,
@@ -105,10 +111,9 @@ export {
   StreamMode,
   ThreadStreamMode,
 } from './records/runs.js';
-export { type AnsweredInterrupt, type ClientInterrupt, clientInterruptsOf } from './records/interrupts.js';
+export { type AnsweredInterrupt, type ClientInterrupt, MAX_INTERRUPT_BYTES } from './records/interrupts.js';
+export { clientInterruptsOf, MAX_OPEN_INTERRUPTS, ThreadInterrupts, toClientInterrupt } from './records/interrupts.js';
 export { InterruptId, InterruptKind, InterruptRecord, type RunTerms } from './records/interrupts.js';
-export { MAX_INTERRUPT_BYTES, MAX_OPEN_INTERRUPTS } from './records/interrupts.js';
-export { ThreadInterrupts, toClientInterrupt } from './records/interrupts.js';
 export { ApprovalAnswer, type ApprovalDecision, type ApprovalNote, ApprovalRequest } from './records/approvals.js';
 export { callHashOf, toApprovalAnswer } from './records/approvals.js';
 export { Decider } from './settings/decider.js';
@@ -178,7 +183,8 @@ export {
 } from './http/resources/agents.js';
 export type { MessageEdit, StateMessage } from './http/threads/state-messages.js';
 export { type FeedbackReply, feedbackRoutes } from './http/resources/feedback.js';
-export { type CompactReply, compactionRoutes } from './http/resources/compaction.js';
+export { type CompactReply, compactionRoutes } from './http/conversations/compaction.js';
+export { type GoalReply, goalRoutes } from './http/conversations/goals.js';
 export { inputPolishRoutes } from './http/resources/input-polish.js';
 export { type ItemReply, itemRoutes } from './http/resources/items.js';
 export { assistantRoutes } from './http/resources/assistants.js';
@@ -196,22 +202,26 @@ export {
 } from './http/threads/replies.js';
 export { fileRoutes, MAX_EDITED_BYTES, type UploadedFile, type UploadListReply } from './http/threads/files.js';
 export { type UploadReply } from './http/threads/files.js';
-export { type FactChanges, type LegacyFact, type NewFact } from './http/resources/memory-shapes.js';
-export { type MemoryConfigReply, type MemoryHistoryReply } from './http/resources/memory-shapes.js';
-export { MemoryImport, type MemoryStatusReply } from './http/resources/memory-shapes.js';
+export { type FactChanges, type MemoryConfigReply, type MemoryHistoryReply } from './http/resources/memory-shapes.js';
+export { type LegacyFact, MemoryImport, type MemoryStatusReply, type NewFact } from './http/resources/memory-shapes.js';
 export { CronSpec, type CronTimes } from './records/crons.js';
-export { CronCreate, type CronFilter, type CronReply, cronRoutes, type CronUpdate } from './http/resources/crons.js';
-export { type ScheduledTaskCreate, type ScheduledTaskUpdate } from './http/resources/scheduled-tasks.js';
-export { type ScheduledTaskReply, type ScheduledTaskRunReply } from './http/resources/scheduled-tasks.js';
-export { scheduledTaskRoutes } from './http/resources/scheduled-tasks.js';
+export { CronCreate, type CronFilter, type CronReply, cronRoutes, type CronUpdate } from './http/schedules/crons.js';
+export { type ScheduledTaskRenewal, type ScheduledTaskRunReply } from './http/schedules/scheduled-task-shapes.js';
+export { type ScheduledTaskCreate, type ScheduledTaskUpdate } from './http/schedules/scheduled-task-shapes.js';
+export { type ScheduledTaskReply, ScheduleSpec, type ThreadTaskReply } from './http/schedules/scheduled-task-shapes.js';
+export { scheduledTaskRoutes } from './http/schedules/scheduled-tasks.js';
 export { type WebhookEventsReply, webhookRoutes } from './http/resources/webhooks.js';
 export { featureRoutes, type FeaturesReply } from './http/resources/features.js';
 export { branchRoutes, type BranchReply, type CloneMode } from './http/threads/branches.js';
 export { memoryRoutes } from './http/resources/memory.js';
 export { type FeedMessage, type FeedPageReply, messageRoutes } from './http/threads/messages.js';
 export { type ModelListReply, type ModelReply, modelRoutes } from './http/resources/models.js';
-export { suggestionRoutes, type SuggestionsConfigReply, type SuggestionsReply } from './http/threads/suggestions.js';
-export { type SuggestionsRequest } from './http/threads/suggestions.js';
+export {
+  suggestionRoutes,
+  type SuggestionsConfigReply,
+  type SuggestionsReply,
+} from './http/conversations/suggestions.js';
+export { type SuggestionsRequest } from './http/conversations/suggestions.js';
 export { httpRoutes } from './registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/resources/mcp.js';
 export { isRecord } from './common/is-record.js';
@@ -232,8 +242,8 @@ export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from '
 export { userRoutes } from './http/resources/users.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
 export { systemRoutes } from './http/resources/system.js';
-export { type DelegatedTaskDetailReply, type DelegatedTaskReply, type SubagentStep } from './http/threads/tasks.js';
-export { taskRoutes } from './http/threads/tasks.js';
+export { type DelegatedTaskDetailReply, type DelegatedTaskReply, taskRoutes } from './http/runs/tasks.js';
+export { runEventRoutes, type RunLogEvent, type SubagentStep } from './http/runs/run-events.js';
 export { type ApprovalsReply, approvalRoutes, type WaitingReply } from './http/resources/approvals.js';
 export { type OpenQuestion, openQuestionsIn, toAnswerMessage } from './records/human-input.js';
 export { threadRoutes } from './http/threads/threads.js';

@@ -1,12 +1,13 @@
 import { approvalRoutes } from './http/resources/approvals.js';
 import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
-import { cronRoutes } from './http/resources/crons.js';
-import { scheduledTaskRoutes } from './http/resources/scheduled-tasks.js';
+import { cronRoutes } from './http/schedules/crons.js';
+import { scheduledTaskRoutes } from './http/schedules/scheduled-tasks.js';
 import { webhookRoutes } from './http/resources/webhooks.js';
 import { branchRoutes } from './http/threads/branches.js';
 import { featureRoutes } from './http/resources/features.js';
-import { compactionRoutes } from './http/resources/compaction.js';
+import { compactionRoutes } from './http/conversations/compaction.js';
+import { goalRoutes } from './http/conversations/goals.js';
 import { feedbackRoutes } from './http/resources/feedback.js';
 import { fileRoutes } from './http/threads/files.js';
 import { inputPolishRoutes } from './http/resources/input-polish.js';
@@ -18,12 +19,13 @@ import { modelRoutes } from './http/resources/models.js';
 import { replayRoutes } from './http/threads/replays.js';
 import type { RouteContract } from './http/route.js';
 import { protocolRoutes } from './http/threads/protocol.js';
+import { runEventRoutes } from './http/runs/run-events.js';
 import { runRoutes, statelessRoutes } from './http/threads/runs.js';
 import { signInRoutes } from './http/resources/sign-in.js';
 import { skillRoutes } from './http/resources/skills.js';
-import { suggestionRoutes } from './http/threads/suggestions.js';
+import { suggestionRoutes } from './http/conversations/suggestions.js';
 import { systemRoutes } from './http/resources/system.js';
-import { taskRoutes } from './http/threads/tasks.js';
+import { taskRoutes } from './http/runs/tasks.js';
 import { threadRoutes } from './http/threads/threads.js';
 import { usageRoutes } from './http/resources/usage.js';
 import { userRoutes } from './http/resources/users.js';
@@ -35,11 +37,13 @@ export const httpRoutes: readonly RouteContract[] = [
   messageRoutes,
   replayRoutes,
   runRoutes,
+  runEventRoutes,
   statelessRoutes,
   cronRoutes,
   webhookRoutes,
   scheduledTaskRoutes,
   compactionRoutes,
+  goalRoutes,
   feedbackRoutes,
   protocolRoutes,
   approvalRoutes,

@@ -4,9 +4,10 @@ export { billedTokens, costOf, wholeTokens } from './usage/call-cost.js';
 export { callUsage, type CallUsage } from './usage/call-usage.js';
 export { activeSkill, filterAllowedTools } from './agent/active-skill.js';
 export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent } from './agent/agent-rules.js';
+export type { SchedulePort, ScheduleStop, ScheduleStopOutcome } from './stores/schedule-port.js';
 export type { AgentStore, AgentWrite, AgentWriteOutcome, StoredAgent } from './stores/agent-store.js';
 export { isEdit, resolveEdits } from './messages/message-edits.js';
-export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates } from './agent/agent-state.js';
+export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates, withGoalOf } from './agent/agent-state.js';
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent/agent-runtime.js';
 export { executeAtMostOnce, unknownOutcome } from './tool-calls/execute-at-most-once.js';
 export { type Clock, systemClock } from './util/clock.js';
@@ -72,6 +73,7 @@ export {
   interruptsAfter,
   pauseInterrupt,
   NO_INTERRUPTS_HERE,
+  toolCallOf,
   toolScope,
   withInterrupts,
 } from './agent/interrupts.js';

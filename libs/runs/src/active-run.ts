@@ -1,4 +1,4 @@
-import type { RunEvent, RunRecord, StateUpdate, ThreadState } from '@caribou/contracts';
+import type { GoalChange, RunEvent, RunRecord, StateUpdate, ThreadState } from '@caribou/contracts';
 import type { CallUsage, Clock, Logger, SandboxPort, ThreadKey } from '@caribou/core';
 import type { ClaimResult, RunStore, ThreadHead, WaitingMessage } from '@caribou/state';
 import type { EventWriter } from './events/event-writer.js';
@@ -63,6 +63,8 @@ export interface ActiveRun {
   head: ThreadHead;
   /** Messages that wait to join the run, as the claim or the last commit found them. */
   waiting: readonly WaitingMessage[];
+  /** What a client asked of the goal, as the claim or the last commit found it. */
+  goalChange: GoalChange | undefined;
   /** Whether the run is to stop before its next step. */
   isPaused: boolean;
   /** Model turns of the run, in all attempts, that are committed. */

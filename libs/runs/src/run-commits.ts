@@ -15,6 +15,7 @@ import {
   dropLateAnswers,
   type LoopPosition,
   type TurnCommit,
+  withGoalOf,
 } from '@caribou/core';
 import type { BudgetState, CommitRequest, CommitResult, ThreadHead } from '@caribou/state';
 import type { ActiveRun, Claimed } from './active-run.js';
@@ -106,7 +107,8 @@ async function commitFirst(active: ActiveRun, start: RunEvent): Promise<LoopPosi
     await beforeWithdrawal?.({ userId: run.user_id, state: head.state });
   const at = new Date(clock.now()).toISOString();
   const left = kwargs.input === null ? [] : leftMessages(active);
-  const { position, ...first } = firstCheckpoint(forkedFrom ?? head, withLeft(kwargs, left), at);
+  const base = forkedFrom === undefined ? head : { ...forkedFrom, state: withGoalOf(head.state, forkedFrom.state) };
+  const { position, ...first } = firstCheckpoint(base, withLeft(kwargs, left), at);
   const committed = await active.writer.commit((queued, after) =>
     store.commit(lease, {
       head,
@@ -123,32 +125,45 @@ async function commitFirst(active: ActiveRun, start: RunEvent): Promise<LoopPosi
 }
 
 /**
- * Commits a turn of the loop; 'yield' when the process drains.
+ * Commits a turn of the loop, or `otherwise` when a client has asked for something else; 'yield' when the process drains.
  *
  * @throws the reason when the run was cancelled, exceeded its time limit or is lost
  */
-export async function commitTurn(active: ActiveRun, turn: TurnCommit): Promise<'continue' | 'yield'> {
+export async function commitTurn(active: ActiveRun, turn: TurnCommit, otherwise?: TurnCommit): Promise<Committed> {
   const { claimed, keeper, writer, ports } = active;
   keeper.signal.throwIfAborted();
+  let isOvertaken = false;
   const result = await timeTurn(active, turn, () =>
-    writer.commit((queued, after) =>
-      ports.store.commit(claimed.lease, { ...commitRequest(active, turn, queued), after }),
-    ),
+    writer.commit(async (queued, after): Promise<CommitResult> => {
+      const requestOf = (given: TurnCommit) => ({ ...commitRequest(active, given, queued), after });
+      if (otherwise === undefined) return ports.store.commit(claimed.lease, requestOf(turn));
+      if (!isOvertaken) {
+        const committed = await ports.store.commitUnlessOvertaken(claimed.lease, requestOf(turn));
+        if (committed !== undefined) return committed;
+        // A repeated commit is recognized by its number, so what is repeated must be the same one.
+        isOvertaken = true;
+      }
+      return ports.store.commit(claimed.lease, requestOf(otherwise));
+    }),
   );
   noteCommit(active, result);
   if (result.cancel !== null) keeper.cancel(result.cancel);
   keeper.signal.throwIfAborted();
-  return active.isDraining() ? 'yield' : 'continue';
+  if (active.isDraining()) return 'yield';
+  return isOvertaken ? 'overtaken' : 'continue';
 }
+
+type Committed = 'continue' | 'yield' | 'overtaken';
 
 /** Whether a run adds anything to the thread before its first step. */
 const hasInput = ({ kwargs: { input, command }, fork_checkpoint_id: fork }: RunRecord): boolean =>
   input !== null || command !== undefined || fork !== null;
 
 /** Takes over what a commit has returned. */
-export function noteCommit(active: ActiveRun, { head, budget, waiting = [], pause }: CommitResult): void {
+export function noteCommit(active: ActiveRun, { head, budget, waiting = [], pause, goalChange }: CommitResult): void {
   active.head = head;
   active.waiting = waiting;
+  active.goalChange = goalChange;
   active.isPaused ||= pause === true;
   noteBudget(active, budget);
 }
@@ -187,7 +202,7 @@ export function commitRequest({ head }: ActiveRun, turn: TurnCommit, queued: rea
     source: 'loop',
     step: turn.step,
     events: [...queued, ...turn.events],
-    ...omitUndefined({ usage: turn.usage, joined: turn.joined }),
+    ...omitUndefined({ usage: turn.usage, joined: turn.joined, goalChange: turn.goalChange }),
   };
 }
 

@@ -1,4 +1,11 @@
-import { AppError, type CancelAction, customAgentOf, LEAD_AGENT, omitUndefined } from '@caribou/contracts';
+import {
+  AppError,
+  type CancelAction,
+  customAgentOf,
+  LEAD_AGENT,
+  type NextNode,
+  omitUndefined,
+} from '@caribou/contracts';
 import { applyUpdate, type LoopOutcome, type RunTimedOut, type TurnCommit } from '@caribou/core';
 import type { CommitResult, FinishRequest, FinishResult } from '@caribou/state';
 import type { ActiveRun } from './active-run.js';
@@ -6,10 +13,11 @@ import { cancelPendingCalls } from './cancel-pending-calls.js';
 import { commitRequest, noteBudget, noteCommit, startOf, timeTurn } from './run-commits.js';
 
 /**
- * Ends a run whose loop has ended: writes the last turn, the status and the terminal event in one script. While messages wait to
- * join a run that would succeed, the last turn is committed instead, with a model request to follow.
+ * Ends a run whose loop has ended: writes the last turn, the status and the terminal event in one script. While messages or a
+ * change of the goal wait for a run that would succeed, the last turn is committed instead; a model request follows for messages,
+ * the end of the loop for the goal alone.
  *
- * @returns the status, 'steered' when the run continues, 'yielded' when it does but the process drains
+ * @returns the status, 'continues' when the run does, 'yielded' when it does but the process drains
  */
 export async function finishOutcome(
   run: ActiveRun,
@@ -18,7 +26,7 @@ export async function finishOutcome(
   run.keeper.signal.throwIfAborted();
   const finish = finishRequestOf(run, outcome);
   const result = await finishOrContinue(run, outcome.last, finish);
-  if ('head' in result) return continueSteered(run, result);
+  if ('head' in result) return continueRun(run, result);
   noteBudget(run, result.budget);
   run.hasMore = result.more;
   if (finish.remember !== undefined) run.ports.onMemoryQueued?.(run.claimed.lease);
@@ -37,7 +45,7 @@ function finishRequestOf(run: ActiveRun, outcome: Exclude<LoopOutcome, { kind: '
   return { ...why, status: 'success', events: [], ...(run.isMemorable ? memoryRequest(run) : {}) };
 }
 
-/** Finishes the run with its last turn; commits the turn when messages wait to join the run. */
+/** Finishes the run with its last turn; commits the turn when something waits for the run. */
 function finishOrContinue(
   run: ActiveRun,
   last: TurnCommit,
@@ -45,26 +53,26 @@ function finishOrContinue(
 ): Promise<FinishResult | CommitResult> {
   const { store } = run.ports;
   const { lease } = run.claimed;
-  let isSteered = false;
+  let next: readonly NextNode[] | undefined;
   return timeTurn(run, last, () =>
     run.writer.commit(async (queued, after, shown): Promise<FinishResult | CommitResult> => {
-      if (!isSteered) {
+      if (next === undefined) {
         const finished = await store.finish(lease, { ...finish, shown, commit: commitRequest(run, last, queued) });
-        if (finished.steered !== true) return finished;
+        if (finished.steered === undefined) return finished;
         // A repeated commit is recognized by its number, but a repeated finish would not be.
-        isSteered = true;
+        next = finished.steered === 'messages' ? ['model_request'] : [];
       }
-      return store.commit(lease, { ...commitRequest(run, { ...last, next: ['model_request'] }, queued), after });
+      return store.commit(lease, { ...commitRequest(run, { ...last, next }, queued), after });
     }),
   );
 }
 
 /** @throws the reason when the run was cancelled or lost meanwhile */
-function continueSteered(run: ActiveRun, result: CommitResult): 'steered' | 'yielded' {
+function continueRun(run: ActiveRun, result: CommitResult): 'continues' | 'yielded' {
   noteCommit(run, result);
   if (result.cancel !== null) run.keeper.cancel(result.cancel);
   run.keeper.signal.throwIfAborted();
-  return run.isDraining() ? 'yielded' : 'steered';
+  return run.isDraining() ? 'yielded' : 'continues';
 }
 
 /** Memory does not learn from temporary threads, of which nothing is stored permanently. */

@@ -103,10 +103,11 @@ export class RunExecutor {
       this.ports.agent.prefetch?.({ run: context, claimed });
       let position = await commitInput(run);
       const host: LoopHost = {
-        commit: (turn) => commitTurn(run, turn),
+        commit: (turn, otherwise) => commitTurn(run, turn, otherwise),
         isBudgetSpent: () => run.isBudgetSpent,
         isPaused: () => run.isPaused,
         waiting: () => run.waiting.map(({ message }) => message),
+        goalChange: () => run.goalChange,
       };
       for (;;) {
         const { head, turnsTaken } = run;
@@ -116,8 +117,8 @@ export class RunExecutor {
           await releaseForTakeover(run);
           return 'handed_over';
         }
-        if (ended !== 'steered') return ended;
-        position = 'model_request';
+        if (ended !== 'continues') return ended;
+        position = run.head.next[0] ?? 'end';
       }
     } catch (error) {
       return endAfterError(run, error);

@@ -69,6 +69,7 @@ export function startRun(ports: StartPorts, claimed: Claimed, sentMs: number): S
     isBudgetSpent: false,
     hasMore: false,
     waiting: claimed.waiting ?? [],
+    goalChange: claimed.goalChange,
     turnsTaken: run.llm_call_count,
     isPaused: run.pause,
     isDraining: () => entry.draining,

@@ -9,6 +9,7 @@ export { type AuditLine, type AuditLog, redisAuditLog } from './executions/audit
 export { checkRedis, requireDurableRedis } from './redis/check-redis.js';
 export { createRedis, RedisConnection, type RedisLink } from './redis/connection.js';
 export { redisCrons } from './crons/crons.js';
+export { redisSchedules } from './crons/schedule-stops.js';
 export { readCronQueue, readWebhookQueue } from './outbox/timer-queues.js';
 export { redisDelayedRuns } from './delayed/delayed-runs.js';
 export { redisOutbox } from './outbox/outbox.js';

@@ -2,6 +2,7 @@ import { UnavailableError } from '@caribou/contracts';
 import type { ThreadStore } from './ports/thread-store.js';
 import { admissions } from './runs/admission.js';
 import { checkRedis } from './redis/check-redis.js';
+import { changeGoal } from './threads/change-goal.js';
 import { checkpointReads } from './checkpoints/checkpoint-reads.js';
 import type { RedisConnection } from './redis/connection.js';
 import { runLists } from './runs/run-lists.js';
@@ -18,12 +19,14 @@ import { threadUsage } from './threads/thread-usage.js';
 /** The store in Redis as the gateway uses it. */
 export function redisThreadStore(redis: RedisConnection, options: StoreOptions = {}): ThreadStore {
   const settings = storeSettings(options);
+  const updates = stateUpdates(redis, settings);
   return {
     ...threadRecords(redis, settings),
     ...threadSearch(redis),
     ...checkpointReads(redis, settings),
     ...threadFeed(redis),
-    ...stateUpdates(redis, settings),
+    ...updates,
+    changeGoal: (thread, goal) => changeGoal(redis, updates, thread, goal),
     ...admissions(redis, settings),
     requestPause: (thread, runId) => requestPause(redis, thread, runId),
     ...runRecords(redis),

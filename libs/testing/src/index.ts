@@ -35,6 +35,7 @@ export {
 export { memoryAgents } from './models/memory-agents.js';
 export { memoryToolJournal } from './stores/memory-tool-journal.js';
 export { FORBIDDEN_URLS } from './samples/forbidden-urls.js';
+export { sampleGoal } from './samples/sample-goal.js';
 export { callTool, type McpFixture, toolsByName } from './stores/mcp-fixture.js';
 export { useMcp } from './stores/use-mcp.js';
 export { mcpProgram, startMcpServer } from './servers/mcp-server.js';

@@ -13,6 +13,7 @@ safety_finish_reason: {enabled: false}
 clarification: {enabled: false}
 input_sanitization: {enabled: false}
 memory: {enabled: false}
+goals: {enabled: false}
 `,
   most: `summarization: {enabled: true}
 tool_search: {enabled: true}

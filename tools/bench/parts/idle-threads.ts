@@ -51,7 +51,7 @@ async function atRest(fleet: Fleet, figures: ServerFigures): Promise<AtRest> {
   return {
     cpuMsPerSecond: (sum(Object.values(readMeter())) * 1000) / REST_MS,
     residentBytes: Object.fromEntries(Object.entries(services).map(([name, pid]) => [name, residentBytes(pid)])),
-    retainedBytes: await fleet.retainedBytes(),
+    retainedBytes: Object.fromEntries(Object.entries(await fleet.retained()).map(([name, { bytes }]) => [name, bytes])),
     subscriptions: await figures.natsSubscriptions(),
     redisMemoryBytes: await figures.redisMemoryBytes(),
   };

@@ -20,6 +20,7 @@ import {
   type ModelPort,
   type RunContext,
   type SandboxPort,
+  type SchedulePort,
   type Skill,
   skillsOfAgent,
   type SubagentPort,
@@ -27,7 +28,7 @@ import {
 } from '@caribou/core';
 import { type ContextFacts, gateCatalog, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
 import type { AfterCancel, AgentInput, AgentLoop } from '@caribou/runs';
-import { leadTools, taskTool } from '@caribou/tools';
+import { leadTools, stopScheduledTaskTool, taskTool } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
 import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf } from './agent-of-run.js';
 import { memoryForPrompt } from './memory-for-prompt.js';
@@ -41,6 +42,7 @@ export interface LeadAgentPorts extends Pick<AgentTools, 'skills' | 'sources' | 
   readonly subagents: SubagentPort;
   readonly memories: Pick<MemoryStore, 'read'>;
   readonly agents: AgentStore;
+  readonly schedules: SchedulePort;
 }
 
 export type LeadAgentConfig = Pick<
@@ -83,13 +85,14 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
     const tools = [
       ...own,
       ...(config.agentsApi.enabled ? agentTools(agent, { agents, known }) : []),
+      ...(run.context.scheduled_task === undefined ? [] : [stopScheduledTaskTool(ports.schedules)]),
       ...(switches.subagents ? [taskTool(subagents, namesOf(own), agent.skillNames, approvals)] : []),
     ];
     const facts = toolFacts([...tools, ...toolsIn(custom)], config);
     const context = contextReader({ ...facts, skills, profile: agent.profile }, memory);
     const options = {
       ...chainOptions(config, { switches, models: gatedModels, tools }),
-      ...{ custom, skills, context, approvals },
+      ...{ custom, skills, context, approvals, temporary: kwargs.temporary },
     };
     const chain = leadChain({ sandbox, conversions, model, gate }, options);
     return runFromHead(input, {

@@ -17,7 +17,8 @@ import type { ThreadKey } from '@caribou/core';
 import type { ThreadStore, WaitingThread, WaitingThreads } from '@caribou/state';
 import { assertMayRead, type Principal } from '../auth/principal.js';
 import { Dependency } from '../dependency.js';
-import { RunsService, type StartHeaders } from '../runs/runs.service.js';
+import { RunsService } from '../runs/runs.service.js';
+import type { StartHeaders } from '../runs/started-run.js';
 
 interface ListQuery {
   readonly user_id?: string | undefined;

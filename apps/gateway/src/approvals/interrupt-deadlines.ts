@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  ApprovalAnswer,
   ConflictError,
   type InterruptRecord,
   LEAD_AGENT,
@@ -13,7 +12,7 @@ import {
 import type { Logger, ThreadKey } from '@caribou/core';
 import type { AdmitRequest, ThreadStore, WaitingThreads } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
-import { decisionLine } from '../runs/decision-lines.js';
+import { decidedOf, decisionLine } from '../runs/decision-lines.js';
 import { parseAssistantId } from '../assistants/assistant-catalog.js';
 import { admitRequest, continueWith } from '../runs/run-request.js';
 import { Dependency } from '../dependency.js';
@@ -118,7 +117,8 @@ export class InterruptDeadlines {
     const request = admitRequest({ ...continued, command: { answers } }, target, { ...settings, assistant });
     const ids = due.map(({ id }) => id).sort();
     const runId = uuidOf(JSON.stringify(['deadline', thread.userId, thread.threadId, ids]));
-    return { ...request, runId, decisions: due.flatMap((interrupt) => expiryLine(interrupt, { thread, runId })) };
+    const decided = due.map((interrupt) => decidedOf(interrupt, answers[interrupt.id]));
+    return { ...request, runId, decisions: decided.map((one) => decisionLine(one, { thread, runId })) };
   }
 
   private async sweepUntilStopped(): Promise<void> {
@@ -141,10 +141,4 @@ export class InterruptDeadlines {
       return undefined;
     }
   }
-}
-
-function expiryLine(interrupt: InterruptRecord, carried: { readonly thread: ThreadKey; readonly runId: string }) {
-  const decision = ApprovalAnswer.safeParse(interrupt.on_expiry).data;
-  if (interrupt.kind !== 'approval' || decision === undefined) return [];
-  return [decisionLine({ interrupt, decision }, carried)];
 }

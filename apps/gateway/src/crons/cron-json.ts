@@ -1,4 +1,4 @@
-import type { CronReply } from '@caribou/contracts';
+import type { CronReply, CronSpec } from '@caribou/contracts';
 import { parseAssistantId } from '../assistants/assistant-catalog.js';
 import type { ReadCron } from './cron-spec.js';
 
@@ -11,7 +11,7 @@ export function cronJson({ stored, spec }: ReadCron): CronReply {
     thread_id: spec.thread_id,
     on_run_completed: spec.on_run_completed,
     end_time: spec.end_time,
-    schedule: spec.times.type === 'cron' ? spec.times.expression : spec.times.at,
+    schedule: scheduleText(spec.times),
     timezone: spec.timezone,
     created_at: stored.createdAt,
     updated_at: stored.updatedAt,
@@ -22,6 +22,17 @@ export function cronJson({ stored, spec }: ReadCron): CronReply {
     enabled: spec.enabled,
     last_error: stored.lastError,
   };
+}
+
+function scheduleText(times: CronSpec['times']): string {
+  switch (times.type) {
+    case 'cron':
+      return times.expression;
+    case 'once':
+      return times.at;
+    case 'interval':
+      return `every ${times.every_seconds} s`;
+  }
 }
 
 export const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());

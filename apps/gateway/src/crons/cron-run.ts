@@ -1,4 +1,4 @@
-import { type CronSpec, LEAD_AGENT, newId, RunCreate } from '@caribou/contracts';
+import { type CronSpec, newId, RunCreate } from '@caribou/contracts';
 import type { CronRun } from '@caribou/state';
 import { parse } from '../http/parse-input.js';
 import type { RunTarget } from '../runs/run-request.js';
@@ -11,6 +11,8 @@ export interface PlannedRun {
   readonly body: RunCreate;
   readonly runId: string;
   readonly entry: CronRun;
+  /** The scheduled task, if it has a condition under which the agent of the run may stop it. */
+  readonly stoppableTask: string | undefined;
 }
 
 /** A due time, or a start by hand. */
@@ -55,8 +57,15 @@ export function planRun({ stored, spec }: ReadCron, { startMs, nowMs }: Occasion
   return {
     target,
     runId,
+    stoppableTask: (spec.task?.stop_condition ?? null) === null ? undefined : cronId,
     body: bodyOf(spec, { cron_id: cronId, scheduled_for: scheduledFor }),
-    entry: { ...entryOf({ startMs, nowMs }), runId, threadId: target.threadId },
+    entry: {
+      ...entryOf({ startMs, nowMs }),
+      runId,
+      threadId: target.threadId,
+      // Nobody else starts a run for a due time between the read of the record and the admission, which compares it.
+      ...(startMs === null ? {} : { number: stored.automatic + 1 }),
+    },
   };
 }
 
@@ -68,9 +77,25 @@ export const entryOf = ({ startMs, nowMs }: Occasion): CronRun => ({
   createdAt: new Date(nowMs).toISOString(),
 });
 
-/** The request of a scheduled task: its prompt, with nobody there to answer questions. */
-export const taskRequest = (prompt: string): CronSpec['request'] => ({
-  assistant_id: LEAD_AGENT,
-  input: { messages: [{ type: 'human', content: prompt }] },
+export interface TaskRequest {
+  readonly assistantId: string;
+  readonly prompt: string;
+  /** null: only limits and the user end the schedule. */
+  readonly stopCondition: string | null;
+}
+
+/**
+ * The request of a scheduled task: its prompt and the condition under which its schedule ends, with nobody there to answer
+ * questions.
+ */
+export const taskRequest = ({ assistantId, prompt, stopCondition }: TaskRequest): CronSpec['request'] => ({
+  assistant_id: assistantId,
+  input: {
+    messages: [{ type: 'human', content: `${prompt}${stopCondition === null ? '' : stopText(stopCondition)}` }],
+  },
   context: { non_interactive: true },
 });
+
+const stopText = (condition: string): string =>
+  `\n\nThis is a run of a schedule. The schedule ends when this is true: ${condition}\nIf it is true now, call ` +
+  'stop_scheduled_task and say so in your answer. If it is not, leave the schedule alone.';

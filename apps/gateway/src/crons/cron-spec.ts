@@ -10,11 +10,15 @@ export interface ReadCron {
   readonly spec: CronSpec;
 }
 
-/** @throws {InvalidRequestError} for a specification that this version cannot read */
-export const readCron = (stored: StoredCron): ReadCron => ({
-  stored,
-  spec: parse(CronSpec, JSON.parse(stored.spec), 'cron'),
-});
+/**
+ * A stored cron. One that an agent has stopped is disabled, as if its user had done it.
+ *
+ * @throws {InvalidRequestError} for a specification that this version cannot read
+ */
+export function readCron(stored: StoredCron): ReadCron {
+  const spec = parse(CronSpec, JSON.parse(stored.spec), 'cron');
+  return { stored, spec: { ...spec, enabled: spec.enabled && stored.stoppedBy === null } };
+}
 
 /** The due times of a specification. @throws {InvalidRequestError} naming the field */
 export const timesOf = ({ times, timezone, end_time: end }: CronSpec): Timetable =>
@@ -32,11 +36,16 @@ export async function firstDue(
 ): Promise<number | null> {
   const nowMs = await crons.now();
   const timetable = timesOf(spec);
-  if (spec.end_time !== null && toMs(spec.end_time) <= nowMs) throw fault('end_time', 'is past');
+  const end = spec.task === null ? 'end_time' : 'end_at';
+  if (spec.end_time !== null && toMs(spec.end_time) <= nowMs) throw fault(end, 'is past');
   if (spec.times.type === 'once' && toMs(spec.times.at) <= nowMs) throw fault('schedule_spec.run_at', 'is past');
-  assertSparse(timetable, nowMs, minIntervalSeconds * 1_000);
+  if (spec.times.type === 'interval') {
+    if (spec.times.every_seconds < minIntervalSeconds)
+      throw fault('schedule_spec.every_seconds', `must be at least ${minIntervalSeconds} (crons.min_interval_seconds)`);
+  } else assertSparse(timetable, nowMs, minIntervalSeconds * 1_000);
   const due = timetable.next(nowMs);
-  if (due === null) throw fault('schedule', spec.end_time === null ? 'is never due' : 'is not due before end_time');
+  if (due === null)
+    throw spec.end_time === null ? fault('schedule', 'is never due') : fault(end, 'is before the first due time');
   return spec.enabled ? due : null;
 }
 

@@ -58,6 +58,7 @@ export class CronsService {
       timezone: body.timezone ?? null,
       end_time: body.end_time ?? null,
       enabled: body.enabled ?? true,
+      max_runs: null,
       thread_id: threadId,
       on_run_completed: body.on_run_completed ?? 'delete',
       metadata: body.metadata ?? {},
@@ -73,7 +74,7 @@ export class CronsService {
     const text = serializeSpec(spec, this.settings.crons);
     const dueMs = await firstDue(this.crons, spec, this.settings.crons);
     await this.checkRun(userId, spec);
-    return readCron(await this.crons.create({ userId, cronId, spec: text, dueMs }));
+    return readCron(await this.crons.create({ userId, cronId, spec: text, dueMs, maxRuns: spec.max_runs }));
   }
 
   /** Checks and stores a changed specification. @throws {ConflictError} when the cron was changed meanwhile */
@@ -82,7 +83,7 @@ export class CronsService {
     const due = retimed ? { dueMs: await firstDue(this.crons, spec, this.settings.crons) } : {};
     await this.checkRun(stored.userId, spec);
     const { userId, cronId, version } = stored;
-    return readCron(await this.crons.replace({ userId, cronId, spec: text, ...due }, version));
+    return readCron(await this.crons.replace({ userId, cronId, spec: text, maxRuns: spec.max_runs, ...due }, version));
   }
 
   async update({ userId, sent }: CronRequester, cronId: string, body: CronUpdate): Promise<CronReply> {

@@ -99,14 +99,16 @@ export class DueCrons {
     }
     try {
       const planned = planRun(cron, { startMs, nowMs });
-      const start = { ...startOf(stored, nextMs, late + replaced), entry: planned.entry };
+      const { runId, stoppableTask } = planned;
+      const { max_runs: maxRuns } = cron.spec;
+      const start = { ...startOf(stored, nextMs, late + replaced), maxRuns, entry: planned.entry };
       const apiKey = cron.spec.api_key ?? undefined;
-      await this.runs.startForCron(planned.target, planned.body, { runId: planned.runId, apiKey, cron: start });
+      await this.runs.startForCron(planned.target, planned.body, { runId, apiKey, stoppableTask, cron: start });
       this.metrics.cronStarted(Math.max(0, nowMs - startMs));
       if (late > 0) this.metrics.cronMissed('late', late);
       if (replaced > 0) this.metrics.cronMissed('replaced', replaced);
       const { threadId } = planned.target;
-      const fields = { ...fieldsOf(stored), outcome: 'ok', threadId, runId: planned.runId, delayMs: nowMs - startMs };
+      const fields = { ...fieldsOf(stored), outcome: 'ok', threadId, runId, delayMs: nowMs - startMs };
       this.logger.info(fields, 'a cron has started a run');
     } catch (error) {
       await this.refused(cron, { ...decision, startMs, nowMs }, error);
@@ -145,7 +147,7 @@ export class DueCrons {
     retryMs?: number,
   ): Promise<boolean> {
     const entry = { ...entryOf({ startMs, nowMs }), error };
-    const start = { ...startOf(stored, nextMs, missed), entry };
+    const start = { ...startOf(stored, nextMs, missed), maxRuns: null, entry };
     return this.crons.pass(stored.userId, start, { error, ...(retryMs === undefined ? {} : { retryMs }) });
   }
 }
@@ -161,7 +163,7 @@ const startOf = (
   { cronId, version, dueMs }: StoredCron,
   nextMs: number | null,
   missed: number,
-): Omit<CronStart, 'entry'> => ({
+): Omit<CronStart, 'entry' | 'maxRuns'> => ({
   cronId,
   version,
   dueMs,

@@ -126,3 +126,35 @@ describe('assertSparse', () => {
     expect(() => assertSparse(times('* * * * *'), now, 60_000)).not.toThrow();
   });
 });
+
+describe('intervals', () => {
+  const every = (seconds: number, end?: string) =>
+    timetableOf(
+      { type: 'interval', every_seconds: seconds, anchor: '2026-01-01T00:00:00.500Z' },
+      { timezone: 'Europe/Berlin', endMs: end === undefined ? null : toMs(end) },
+    );
+  const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+  test('the first due time is one interval after the anchor, however early it is asked for', () => {
+    expect(iso(every(90).next(toMs('2026-01-01T00:00:00.500Z')))).toBe('2026-01-01T00:01:30.500Z');
+    expect(iso(every(90).next(toMs('2025-12-01T00:00:00Z')))).toBe('2026-01-01T00:01:30.500Z');
+    expect(every(90).last(toMs('2026-01-01T00:01:30.499Z'))).toBeNull();
+  });
+
+  test('due times are whole intervals after the anchor, so that a late start moves none', () => {
+    expect(iso(every(90).next(toMs('2026-01-01T00:01:30.500Z')))).toBe('2026-01-01T00:03:00.500Z');
+    expect(iso(every(90).next(toMs('2026-01-01T00:02:59Z')))).toBe('2026-01-01T00:03:00.500Z');
+    expect(iso(every(90).last(toMs('2026-01-01T00:02:59Z')))).toBe('2026-01-01T00:01:30.500Z');
+    expect(iso(every(90).last(toMs('2026-01-01T00:03:00.500Z')))).toBe('2026-01-01T00:03:00.500Z');
+  });
+
+  test('clocks that are set forward or back change no interval', () => {
+    const day = every(86_400);
+    expect(iso(day.next(toMs('2026-03-29T00:00:01Z')))).toBe('2026-03-30T00:00:00.500Z');
+  });
+
+  test('nothing is due after the end', () => {
+    expect(every(90, '2026-01-01T00:02:00Z').next(toMs('2026-01-01T00:01:31Z'))).toBeNull();
+    expect(iso(every(90, '2026-01-01T00:02:00Z').last(toMs('2027-01-01T00:00:00Z')))).toBe('2026-01-01T00:01:30.500Z');
+  });
+});

@@ -34,7 +34,8 @@ function patternOf(expression: string): string {
   return [seconds, minute, hour, day, month, weekday].join(' ');
 }
 
-function checkTimezone(timezone: string): void {
+/** @throws {InvalidRequestError} for what is no IANA name */
+export function checkTimezone(timezone: string): void {
   try {
     if (!/^[A-Za-z]/.test(timezone)) throw new RangeError('an offset is no name');
     new Intl.DateTimeFormat('en', { timeZone: timezone });
@@ -80,10 +81,30 @@ const onceAt = (atMs: number): Timetable => ({
   last: (untilMs) => (atMs <= untilMs ? atMs : null),
 });
 
+/** Whole intervals after the anchor. */
+function intervalTimes(everyMs: number, anchorMs: number): Timetable {
+  const at = (count: number): number => anchorMs + Math.max(1, count) * everyMs;
+  return {
+    next: (afterMs) => at(Math.floor((afterMs - anchorMs) / everyMs) + 1),
+    last: (untilMs) => (untilMs < at(1) ? null : at(Math.floor((untilMs - anchorMs) / everyMs))),
+  };
+}
+
+function timesOf(times: CronTimes, timezone: string): Timetable {
+  switch (times.type) {
+    case 'once':
+      return onceAt(toMs(times.at));
+    case 'interval':
+      return intervalTimes(times.every_seconds * SECOND, toMs(times.anchor));
+    case 'cron':
+      return expressionTimes(times.expression, timezone);
+  }
+}
+
 /** @throws {InvalidRequestError} for an expression or a time zone that is not valid, naming the field */
 export function timetableOf(times: CronTimes, { timezone, endMs }: TimetableOptions): Timetable {
   if (timezone !== null) checkTimezone(timezone);
-  const all = times.type === 'once' ? onceAt(toMs(times.at)) : expressionTimes(times.expression, timezone ?? 'UTC');
+  const all = timesOf(times, timezone ?? 'UTC');
   const beforeEnd = (time: number | null): number | null =>
     time !== null && endMs !== null && time > endMs ? null : time;
   return {

@@ -30,10 +30,16 @@ export interface SequencedEvent extends ProjectedEvent {
   readonly timestamp: number;
 }
 
+const TASK = 'task:';
+
 export const ROOT: readonly string[] = [];
 
 /** The namespace of a subagent, by the tool call that started it. Clients derive the same one from the call. */
 export const subagentNamespace = (toolCallId: string): readonly string[] => [`tools:${toolCallId}`];
+
+/** The namespace of who asked, by the path of the interrupt, whose segments are `task:<tool call id>`. */
+export const askerNamespace = (path: readonly string[]): readonly string[] =>
+  path.flatMap((segment) => (segment.startsWith(TASK) ? subagentNamespace(segment.slice(TASK.length)) : [segment]));
 
 export const json = (value: unknown): Payload => ({ data: JSON.stringify(value) });
 

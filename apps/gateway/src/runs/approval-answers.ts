@@ -11,6 +11,9 @@ import { z } from 'zod';
 
 /** Faults of edited arguments that one error names. */
 const MAX_FAULTS = 5;
+/** Arguments of a tool that an error lists. */
+const MAX_NAMES = 20;
+const MAX_NAMES_CHARS = 500;
 
 /**
  * Reads the answer to an interrupt of kind `approval`.
@@ -26,7 +29,7 @@ export function readApproval({ id, value }: InterruptRecord, answer: unknown): A
   const { callHash } = parsed.data;
   if (callHash !== undefined && callHash !== asked.call_hash)
     throw new ConflictError(`decisions[0].call_hash: interrupt ${id} is about another call`, {
-      details: { interruptId: id },
+      details: { interruptId: id, field: 'call_hash' },
     });
   const fault = faultOf(parsed.data, asked);
   if (fault !== undefined) throw refusal(id, `decisions[0].${fault}`);
@@ -43,7 +46,7 @@ function faultOf(
   if (!allowed.includes(type)) return `type: must be one of ${allowed.join(', ')}`;
   if (edited === undefined) return undefined;
   if (edited.name !== action.name) return `edited_action.name: must be ${action.name}`;
-  const fault = argumentFault(edited.args, schema);
+  const fault = argumentFault(edited.args, schema) ?? unknownArgument(edited.args, action.args, schema);
   return fault === undefined ? undefined : `edited_action.args${fault}`;
 }
 
@@ -71,6 +74,23 @@ function argumentFault(args: unknown, schema: Readonly<Record<string, unknown>> 
     .slice(0, MAX_FAULTS)
     .map(({ path, message }) => `${path.length === 0 ? '' : `.${formatPath(path)}`}: ${message}`)
     .join('; ');
+}
+
+/**
+ * Names an argument that neither the tool describes nor the call had: a tool would ignore a name that a person has misspelt, and be
+ * executed without it. Schemas that say that they take others are believed.
+ */
+function unknownArgument(
+  args: Readonly<Record<string, unknown>>,
+  asked: Readonly<Record<string, unknown>>,
+  schema: Readonly<Record<string, unknown>> = {},
+): string | undefined {
+  const { properties, additionalProperties: others = false, patternProperties } = schema;
+  if (!isRecord(properties) || others !== false || patternProperties !== undefined) return undefined;
+  const unknown = Object.keys(args).find((name) => !Object.hasOwn(properties, name) && !Object.hasOwn(asked, name));
+  if (unknown === undefined) return undefined;
+  const names = Object.keys(properties).slice(0, MAX_NAMES).join(', ').slice(0, MAX_NAMES_CHARS);
+  return `.${unknown.slice(0, 100)}: the tool has no such argument; it has ${names}`;
 }
 
 /** Undefined for a schema with keywords that are not supported. */

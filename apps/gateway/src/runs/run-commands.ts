@@ -18,7 +18,7 @@ import {
 import type { ThreadKey } from '@caribou/core';
 import type { ThreadStore } from '@caribou/state';
 import { readApproval } from './approval-answers.js';
-import type { DecidedInterrupt } from './decision-lines.js';
+import { type Decided, decidedOf } from './decision-lines.js';
 
 /** Who sends a command. */
 export interface CommandSender {
@@ -35,8 +35,8 @@ export interface ResolvedCommand {
   readonly input?: RunKwargs['input'];
   /** The checkpoint with that question. */
   readonly expectedHead?: string;
-  /** The decisions among the answers. */
-  readonly decided?: readonly DecidedInterrupt[];
+  /** The answers, for the audit. */
+  readonly decided?: readonly Decided[];
   /** Settings of the run that asked. */
   readonly continues?: RunTerms;
 }
@@ -115,7 +115,11 @@ async function answerQuestion(
   const question = named === undefined ? questions[0] : questions.find(({ id }) => named.includes(id));
   if (head === null || question === undefined) return undefined;
   const answer = named === undefined ? resume : (resume as Answers)[question.id];
-  return { input: { messages: [toAnswerMessage(question, answer, newId())] }, expectedHead: head.checkpointId };
+  return {
+    input: { messages: [toAnswerMessage(question, answer, newId())] },
+    expectedHead: head.checkpointId,
+    decided: [{ question, answer }],
+  };
 }
 
 type Answers = Readonly<Record<string, unknown>>;
@@ -156,11 +160,16 @@ function distribute(decisions: readonly unknown[], approvals: readonly Interrupt
 
 /** Reads the decisions among the answers; they are stored in one format. */
 function readDecisions(given: Answers, open: readonly InterruptRecord[]) {
-  const decided = open
-    .filter(({ id, kind }) => kind === 'approval' && Object.hasOwn(given, id))
+  const answered = open.filter(({ id }) => Object.hasOwn(given, id));
+  const calls = answered
+    .filter(({ kind }) => kind === 'approval')
     .map((interrupt) => ({ interrupt, decision: readApproval(interrupt, given[interrupt.id]) }));
-  const decisions = decided.map(({ interrupt, decision }) => [interrupt.id, toApprovalAnswer(decision)]);
-  return { decided, answers: { ...given, ...Object.fromEntries(decisions) } as Answers };
+  const others = answered.filter(({ kind }) => kind !== 'approval');
+  const decisions = calls.map(({ interrupt, decision }) => [interrupt.id, toApprovalAnswer(decision)]);
+  return {
+    decided: [...calls, ...others.map((interrupt) => decidedOf(interrupt, given[interrupt.id]))],
+    answers: { ...given, ...Object.fromEntries(decisions) } as Answers,
+  };
 }
 
 function refuseSender({ decider }: InterruptRecord, { admin }: CommandSender): void {

@@ -3,7 +3,9 @@ import {
   type HumanMessage,
   type InputMessage,
   InvalidRequestError,
+  isRecord,
   type Message,
+  openQuestionsIn,
   type RunCreate,
   type RunInputMessage,
   type RunKwargs,
@@ -13,6 +15,7 @@ import {
 } from '@caribou/contracts';
 import { answerableCalls, type ThreadKey } from '@caribou/core';
 import { Dependency } from '../dependency.js';
+import type { Decided } from './decision-lines.js';
 import { KnownThread, type KnownThreadStore } from './known-thread.js';
 import { type CommandSender, type CommandStore, resolveCommand, type ResolvedCommand } from './run-commands.js';
 import {
@@ -49,8 +52,23 @@ export class RunInputs {
     const thread = new KnownThread(this.store, key, startCheckpointOf(body));
     await refuseChanged(returned, thread);
     if (messages === undefined) return { ...body, input: channels };
-    return { ...body, input: { ...channels, messages: await selectOwnMessages(messages, thread) } };
+    const own = await selectOwnMessages(messages, thread);
+    return { ...body, input: { ...channels, messages: own }, decided: await answeredQuestions(own, thread) };
   }
+}
+
+/** The open questions that messages of a web client answer; the state is read only for a message that names one. */
+async function answeredQuestions(own: readonly RunInputMessage[], thread: KnownThread): Promise<readonly Decided[]> {
+  const answers = new Map<unknown, unknown>();
+  for (const { type, content, additional_kwargs: kwargs } of own) {
+    const response = kwargs['human_input_response'];
+    if (type === 'human' && isRecord(response)) answers.set(response['request_id'], textOf(content));
+  }
+  if (answers.size === 0) return [];
+  const questions = openQuestionsIn((await thread.readBaseState()).messages);
+  return questions.flatMap((question) =>
+    answers.has(question.requestId) ? [{ question, answer: answers.get(question.requestId) }] : [],
+  );
 }
 
 const inputBesideCommand = (): InvalidRequestError =>

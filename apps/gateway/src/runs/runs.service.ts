@@ -15,7 +15,7 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { AdmitRequest, AdmitResult, CronStart, EndedRun, ThreadStore } from '@caribou/state';
+import type { AdmitRequest, CronStart, EndedRun, ThreadStore } from '@caribou/state';
 import type { Tracing } from '@caribou/observability';
 import { parse } from '../http/parse-input.js';
 import { Dependency, type GatewayBus } from '../dependency.js';
@@ -27,6 +27,7 @@ import { decisionLine } from './decision-lines.js';
 import { admitRequest, continueWith, type RunTarget } from './run-request.js';
 import { resumeRequest } from './resume-request.js';
 import { checkSteering } from './steering-input.js';
+import type { AdmittedRun, StartHeaders } from './started-run.js';
 import { StoreDeadline } from './store/store-deadline.js';
 import { storeRun } from './store/store-run.js';
 import { timedFieldsOf } from './timed-request.js';
@@ -36,30 +37,6 @@ import { timedFieldsOf } from './timed-request.js';
  * unreachable.
  */
 const STORE_MS = 4_500;
-
-/** What starting a run needs from a request besides the parsed body. */
-export interface StartHeaders {
-  readonly idempotencyKey: string | readonly string[] | undefined;
-  readonly traceparent: string | undefined;
-  /** Id of the API key of the request. */
-  readonly apiKey: string | undefined;
-  /** Whether the sender may answer what only an administrator may. */
-  readonly admin: boolean;
-  /** User id of an administrator who acts on the thread of another user; absent: the owner of the thread. */
-  readonly actingUserId?: string;
-  /** Address of the client, for the audit. */
-  readonly clientAddress?: string;
-  /** The body as it was sent, which an idempotency key is bound to. */
-  readonly rawBody: unknown;
-  /** Called with the size of the state that the run starts from, and with the user's runs. */
-  readonly onAdmitted: (admitted: Pick<AdmitResult, 'stateBytes' | 'runs'>) => void;
-}
-
-/** A run that a request started, or joined. */
-export interface AdmittedRun extends RunRecord {
-  /** Set when the request's messages were given to a run in flight: number of the newest checkpoint event in its log. */
-  readonly joinedAfter?: number;
-}
 
 /** Starts, finds and stops runs. It has no state of its own: the store decides, then the runners are notified. */
 @Injectable()
@@ -155,11 +132,29 @@ export class RunsService {
    *
    * @throws {FencedError} when this due time was decided before, and as `start`
    */
-  async startForCron(target: RunTarget, body: RunCreate, { runId, apiKey, cron }: CronRequest): Promise<RunRecord> {
+  async startForCron(
+    target: RunTarget,
+    body: RunCreate,
+    { runId, apiKey, cron, ...more }: CronRequest,
+  ): Promise<RunRecord> {
     const deadline = new StoreDeadline(STORE_MS);
-    const request = { ...(await this.prepare(body, { target, headers: NOBODY, deadline })), runId, cron };
+    const prepared = await this.prepare(body, { target, headers: NOBODY, deadline });
+    const context = { ...prepared.kwargs.context, ...omitUndefined({ scheduled_task: more.stoppableTask }) };
+    const request = { ...prepared, kwargs: { ...prepared.kwargs, context }, runId, cron };
     const headers = { traceparent: undefined, apiKey, onAdmitted: () => undefined };
     return this.admit(request, { idempotency: undefined, headers, deadline });
+  }
+
+  /**
+   * The run that an earlier request with the same idempotency key started or joined; null when there is none.
+   *
+   * @throws {ConflictError} when that request had another body
+   */
+  async findRepeated({ userId, threadId }: ThreadKey, headers: StartHeaders): Promise<RunRecord | null> {
+    const idempotency = idempotencyOf(headers.idempotencyKey, { threadId, body: headers.rawBody });
+    if (idempotency === undefined) return null;
+    const { key, bodyHash } = idempotency;
+    return await new StoreDeadline(STORE_MS).within(() => this.store.findIdempotent(userId, key, bodyHash));
   }
 
   /** The run of a repeated request with a command, whose interrupts are no longer open; null for other requests. */
@@ -292,6 +287,8 @@ export interface CronRequest {
   readonly runId: string;
   readonly apiKey: string | undefined;
   readonly cron: CronStart;
+  /** The scheduled task whose schedule the agent of the run may stop. */
+  readonly stoppableTask: string | undefined;
 }
 
 interface Preparation {

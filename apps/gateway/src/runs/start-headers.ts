@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addQuota } from '../http/rate-limit-headers.js';
 import { addStoreWork } from '../http/request-budget.js';
 import { keyLabel, principalOf } from '../auth/principal.js';
-import type { StartHeaders } from './runs.service.js';
+import type { StartHeaders } from './started-run.js';
 
 /**
  * Cost of a run in reads of its thread's state: several processes read the state, send it to the model and show it to

@@ -20,6 +20,11 @@ export class ScheduledTasksController {
     return this.tasks.listOfThread(userId, params.thread_id);
   }
 
+  @Route(scheduledTaskRoutes.eventsOfThread)
+  eventsOfThread(@Caller() { userId }: Principal, @Input() { params }: Of<'eventsOfThread'>) {
+    return this.tasks.eventsOfThread(userId, params.thread_id);
+  }
+
   @Route(scheduledTaskRoutes.create)
   create(@Caller() caller: Principal, @Input() { body }: Of<'create'>) {
     return this.tasks.create({ userId: caller.userId, apiKey: keyLabel(caller) }, body);
@@ -43,18 +48,18 @@ export class ScheduledTasksController {
 
   @Route(scheduledTaskRoutes.pause)
   pause(@Caller() { userId }: Principal, @Input() { params }: Of<'pause'>) {
-    return this.tasks.setEnabled(userId, params.task_id, false);
+    return this.tasks.pause(userId, params.task_id);
   }
 
   @Route(scheduledTaskRoutes.resume)
-  resume(@Caller() { userId }: Principal, @Input() { params }: Of<'resume'>) {
-    return this.tasks.setEnabled(userId, params.task_id, true);
+  resume(@Caller() { userId }: Principal, @Input() { params, body }: Of<'resume'>) {
+    return this.tasks.resume(userId, params.task_id, body);
   }
 
   @Route(scheduledTaskRoutes.trigger)
   async trigger(@Caller() caller: Principal, @Input() { params }: Of<'trigger'>) {
     const { threadId } = await this.tasks.trigger({ userId: caller.userId, apiKey: keyLabel(caller) }, params.task_id);
-    return { id: params.task_id, triggered: true, thread_id: threadId };
+    return { id: params.task_id, triggered: true, outcome: 'launched', existing: false, thread_id: threadId };
   }
 
   @Route(scheduledTaskRoutes.runs)

@@ -1,27 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import {
-  type CronSpec,
-  type CronTimes,
-  InvalidRequestError,
+  ConflictError,
   newId,
   NotFoundError,
   type RouteInput,
-  type RunRecord,
   type ScheduledTaskCreate,
+  type ScheduledTaskRenewal,
   type ScheduledTaskReply,
   type ScheduledTaskRunReply,
   type scheduledTaskRoutes,
   type ScheduledTaskUpdate,
+  type ThreadTaskReply,
 } from '@caribou/contracts';
-import type { CronRun, CronStore, ThreadStore } from '@caribou/state';
-import { planRun, taskRequest } from '../crons/cron-run.js';
+import type { CronStore, ThreadStore } from '@caribou/state';
+import { planRun } from '../crons/cron-run.js';
 import { readCron, type ReadCron } from '../crons/cron-spec.js';
 import { CronsService } from '../crons/crons.service.js';
 import { Dependency } from '../dependency.js';
 import { RunsService } from '../runs/runs.service.js';
-import { isTask, type TaskCron, taskJson, taskRunJson } from './task-json.js';
+import { isOver, isTask, type TaskCron } from './task-json.js';
+import { TaskRuns } from './task-runs.js';
+import { changedTaskSpec, newTaskSpec, withLimits } from './task-spec.js';
 
-type ScheduleSpec = ScheduledTaskCreate['schedule_spec'];
 type RunsQuery = RouteInput<typeof scheduledTaskRoutes.runs>['query'];
 
 interface Requester {
@@ -34,81 +34,74 @@ interface Requester {
 export class ScheduledTasksService {
   constructor(
     @Dependency('crons') private readonly store: CronStore,
-    @Dependency('threadStore') private readonly threads: Pick<ThreadStore, 'getThread' | 'getRun' | 'runStatus'>,
+    @Dependency('threadStore') private readonly threads: Pick<ThreadStore, 'getThread'>,
     private readonly crons: CronsService,
     private readonly runs: RunsService,
+    private readonly taskRuns: TaskRuns,
   ) {}
 
   /** Newest first. */
   async list(userId: string): Promise<readonly ScheduledTaskReply[]> {
-    const tasks = (await this.crons.list(userId)).filter(isTask).reverse();
-    return Promise.all(tasks.map((task) => this.show(task)));
+    return Promise.all((await this.tasksOf(userId)).map((task) => this.taskRuns.show(task)));
   }
 
   /** @throws {NotFoundError} for an unknown thread */
-  async listOfThread(userId: string, threadId: string): Promise<readonly ScheduledTaskReply[]> {
+  async listOfThread(userId: string, threadId: string): Promise<readonly ThreadTaskReply[]> {
     await this.threads.getThread({ userId, threadId });
-    return (await this.list(userId)).filter((task) => task.thread_id === threadId || task.last_thread_id === threadId);
+    return this.taskRuns.ofThread(threadId, await this.tasksOf(userId));
   }
 
+  /**
+   * What became of tasks that a conversation has made: conversations make none.
+   *
+   * @throws {NotFoundError} for an unknown thread
+   */
+  async eventsOfThread(userId: string, threadId: string): Promise<{ readonly events: readonly never[] }> {
+    await this.threads.getThread({ userId, threadId });
+    return { events: [] };
+  }
+
+  /** @throws {InvalidRequestError} naming the field; {NotFoundError} for the thread or the assistant */
   async create({ userId, apiKey }: Requester, body: ScheduledTaskCreate): Promise<ScheduledTaskReply> {
-    const { title, prompt, context_mode, schedule_spec, schedule_type, timezone, thread_id } = body;
-    const spec: CronSpec = {
-      times: timesOf(schedule_type, schedule_spec),
-      timezone,
-      end_time: null,
-      enabled: true,
-      thread_id: threadOf(context_mode, thread_id),
-      on_run_completed: 'keep',
-      metadata: {},
-      request: taskRequest(prompt),
-      api_key: apiKey ?? null,
-      task: { title, prompt, context_mode, schedule_spec },
-    };
-    const cron = await this.crons.store(userId, spec, `task-${newId()}`);
-    return this.show(asTask(cron, cron.stored.cronId));
+    const taskId = `task-${newId()}`;
+    const spec = newTaskSpec(body, { apiKey, nowMs: await this.store.now() });
+    return this.taskRuns.show(asTask(await this.crons.store(userId, spec, taskId), taskId));
   }
 
   async get(userId: string, taskId: string): Promise<ScheduledTaskReply> {
-    return this.show(await this.find(userId, taskId));
+    return this.taskRuns.show(await this.find(userId, taskId));
   }
 
+  /** @throws {InvalidRequestError} naming the field; {ConflictError} when the runs of a new schedule are used up */
   async update(userId: string, taskId: string, body: ScheduledTaskUpdate): Promise<ScheduledTaskReply> {
     const cron = await this.find(userId, taskId);
-    const { spec } = cron;
-    const mode = body.context_mode ?? spec.task.context_mode;
-    const schedule = body.schedule_spec ?? undefined;
-    const task = {
-      title: body.title ?? spec.task.title,
-      prompt: body.prompt ?? spec.task.prompt,
-      context_mode: mode,
-      schedule_spec: schedule ?? spec.task.schedule_spec,
-    };
-    const changed: CronSpec = {
-      ...spec,
-      times: schedule === undefined ? spec.times : timesOf(spec.times.type, schedule),
-      timezone: body.timezone ?? spec.timezone,
-      thread_id: threadOf(mode, body.thread_id ?? spec.thread_id),
-      request: taskRequest(task.prompt),
-      task,
-    };
-    const retimed = schedule !== undefined || (body.timezone ?? undefined) !== undefined;
-    return this.show(asTask(await this.crons.change(cron, changed, retimed), taskId));
+    const { spec, retimed } = changedTaskSpec(cron, body, await this.store.now());
+    return this.taskRuns.show(asTask(await this.crons.change(cron, spec, retimed), taskId));
   }
 
-  /** @throws {NotFoundError} */
-  async setEnabled(userId: string, taskId: string, enabled: boolean): Promise<ScheduledTaskReply> {
+  /** @throws {ConflictError} for a task that is over, {NotFoundError} */
+  async pause(userId: string, taskId: string): Promise<ScheduledTaskReply> {
     const cron = await this.find(userId, taskId);
-    if (cron.spec.enabled === enabled) return this.show(cron);
-    // A paused task may have become impossible, such as one whose time is past: only resuming it checks that.
-    const spec = { ...cron.spec, enabled };
-    if (enabled) return this.show(asTask(await this.crons.change(cron, spec, true), taskId));
-    const { version } = cron.stored;
-    const paused = await this.store.replace(
-      { userId, cronId: taskId, spec: JSON.stringify(spec), dueMs: null },
-      version,
-    );
-    return this.show(asTask(readCron(paused), taskId));
+    if (!cron.spec.enabled) return this.taskRuns.show(cron);
+    if (isOver(cron)) throw new ConflictError('the task is over: it has no further runs that could be paused');
+    const spec = JSON.stringify({ ...cron.spec, enabled: false });
+    // Without the checks of a change: a schedule that has become impossible can still be paused.
+    const draft = { userId, cronId: taskId, spec, dueMs: null, maxRuns: null };
+    return this.taskRuns.show(asTask(readCron(await this.store.replace(draft, cron.stored.version)), taskId));
+  }
+
+  /**
+   * Gives a task that is paused or over due times from now on, with new limits if there are any in the request.
+   *
+   * @throws {ConflictError} when its runs are used up; {InvalidRequestError} when its time is past
+   */
+  async resume(userId: string, taskId: string, renewal: ScheduledTaskRenewal): Promise<ScheduledTaskReply> {
+    const cron = await this.find(userId, taskId);
+    const isRenewed = renewal.max_runs !== undefined || renewal.end_at !== undefined;
+    if (cron.spec.enabled && !isOver(cron) && !isRenewed) return this.taskRuns.show(cron);
+    const timezone = cron.spec.timezone ?? 'UTC';
+    const spec = withLimits(cron.spec, renewal, { timezone, used: cron.stored.automatic });
+    return this.taskRuns.show(asTask(await this.crons.change(cron, { ...spec, enabled: true }, true), taskId));
   }
 
   /** Starts a run now. @throws {ConflictError} when the task's thread is busy */
@@ -116,8 +109,10 @@ export class ScheduledTasksService {
     const cron = await this.find(userId, taskId);
     const { version, cronId } = cron.stored;
     const planned = planRun(cron, { startMs: null, nowMs: await this.store.now() });
-    const start = { cronId, version, dueMs: null, nextMs: null, missed: 0, entry: planned.entry };
-    await this.runs.startForCron(planned.target, planned.body, { runId: planned.runId, apiKey, cron: start });
+    const { runId, stoppableTask } = planned;
+    const byHand = { dueMs: null, nextMs: null, missed: 0, maxRuns: null };
+    const start = { cronId, version, ...byHand, entry: planned.entry };
+    await this.runs.startForCron(planned.target, planned.body, { runId, apiKey, stoppableTask, cron: start });
     return planned.target;
   }
 
@@ -127,26 +122,11 @@ export class ScheduledTasksService {
   }
 
   async listRuns(userId: string, taskId: string, query: RunsQuery): Promise<readonly ScheduledTaskRunReply[]> {
-    await this.find(userId, taskId);
-    const entries = await this.store.runs(userId, taskId, query);
-    const runs = await Promise.all(entries.map((entry) => this.runOf(userId, entry)));
-    return entries.map((entry, index) => taskRunJson(taskId, entry, runs[index] ?? null));
+    return this.taskRuns.list(await this.find(userId, taskId), query);
   }
 
-  private async runOf(userId: string, { runId, threadId }: CronRun): Promise<RunRecord | null> {
-    if (runId === undefined || threadId === undefined) return null;
-    try {
-      return await this.threads.getRun({ userId, threadId }, runId);
-    } catch (error) {
-      if (error instanceof NotFoundError) return null;
-      throw error;
-    }
-  }
-
-  private async show(task: TaskCron): Promise<ScheduledTaskReply> {
-    const { userId, lastThreadId: threadId, lastRunId: runId } = task.stored;
-    const isKnown = threadId !== null && runId !== null;
-    return taskJson(task, isKnown ? await this.threads.runStatus({ userId, threadId }, runId) : null);
+  private async tasksOf(userId: string): Promise<readonly TaskCron[]> {
+    return (await this.crons.list(userId)).filter(isTask).reverse();
   }
 
   private async find(userId: string, taskId: string): Promise<TaskCron> {
@@ -159,23 +139,3 @@ function asTask(cron: ReadCron, taskId: string): TaskCron {
   if (isTask(cron)) return cron;
   throw new NotFoundError(`Scheduled task ${taskId} does not exist`);
 }
-
-/** @throws {InvalidRequestError} when what the type needs is missing */
-function timesOf(type: CronTimes['type'], { cron, run_at: at }: ScheduleSpec): CronTimes {
-  if (type === 'once') {
-    if (at === undefined) throw fault('schedule_spec.run_at', 'is needed for a task that runs once');
-    return { type, at };
-  }
-  if (cron === undefined) throw fault('schedule_spec.cron', 'is needed for a recurring task');
-  if (cron.trim().split(/\s+/).length !== 5) throw fault('schedule_spec.cron', 'must have five fields');
-  return { type, expression: cron };
-}
-
-function threadOf(mode: ScheduledTaskCreate['context_mode'], threadId: string | null | undefined): string | null {
-  if (mode === 'fresh_thread_per_run') return null;
-  if (threadId === null || threadId === undefined) throw fault('thread_id', 'is needed for reuse_thread');
-  return threadId;
-}
-
-const fault = (field: string, text: string): InvalidRequestError =>
-  new InvalidRequestError(`${field}: ${text}`, { details: { field } });

@@ -6,8 +6,6 @@ import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
-type OfThread = RouteInput<typeof featureRoutes.goal>;
-
 /** Routes by which web clients learn the available features, and routes of features that do not exist here. */
 @Controller(API_ROOTS)
 export class FeaturesController {
@@ -21,8 +19,13 @@ export class FeaturesController {
     return {
       agents_api: { enabled: this.settings.agentsApi.enabled },
       browser_control: { enabled: false },
+      goals: { enabled: this.settings.goals.enabled },
       input_polish: { enabled: this.settings.inputPolish.enabled },
       mcp_tasks: { enabled: false },
+      scheduled_tasks: {
+        ...{ available: true, running: true, tool_enabled: false },
+        min_interval_seconds: this.settings.crons.minIntervalSeconds,
+      },
     };
   }
 
@@ -46,23 +49,10 @@ export class FeaturesController {
     return { available: false };
   }
 
-  @Route(featureRoutes.mcpTasks)
-  mcpTasks(@Caller() caller: Principal, @Input() input: OfThread) {
-    return this.replyIfThreadExists(caller, input, []);
-  }
-
-  @Route(featureRoutes.goal)
-  goal(@Caller() caller: Principal, @Input() input: OfThread) {
-    return this.replyIfThreadExists(caller, input, { goal: null });
-  }
-
   /** @throws {NotFoundError} for an unknown thread */
-  private async replyIfThreadExists<Nothing>(
-    { userId }: Principal,
-    { params }: OfThread,
-    nothing: Nothing,
-  ): Promise<Nothing> {
+  @Route(featureRoutes.mcpTasks)
+  async mcpTasks(@Caller() { userId }: Principal, @Input() { params }: RouteInput<typeof featureRoutes.mcpTasks>) {
     await this.threads.getThread({ userId, threadId: params.thread_id });
-    return nothing;
+    return [];
   }
 }

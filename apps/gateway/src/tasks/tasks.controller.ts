@@ -17,9 +17,4 @@ export class TasksController {
   get(@Caller() { userId }: Principal, @Input() { params }: RouteInput<typeof taskRoutes.get>) {
     return this.tasks.get({ userId, threadId: params.thread_id }, params.run_id, params.task_id);
   }
-
-  @Route(taskRoutes.events)
-  events(@Caller() { userId }: Principal, @Input() { params, query }: RouteInput<typeof taskRoutes.events>) {
-    return this.tasks.steps({ userId, threadId: params.thread_id }, params.run_id, query);
-  }
 }

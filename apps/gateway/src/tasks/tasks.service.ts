@@ -1,16 +1,8 @@
-import {
-  type DelegatedTaskDetailReply,
-  type DelegatedTaskReply,
-  NotFoundError,
-  type RouteInput,
-  type SubagentStep,
-  type taskRoutes,
-} from '@caribou/contracts';
+import { type DelegatedTaskDetailReply, type DelegatedTaskReply, NotFoundError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { TaskStore, ThreadStore } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../dependency.js';
-import { stepsJson } from './step-json.js';
 import { resultOf, taskJson } from './task-json.js';
 
 /** The tasks that a user's runs delegated to subagents. */
@@ -18,7 +10,7 @@ import { resultOf, taskJson } from './task-json.js';
 export class TasksService {
   constructor(
     @Dependency('threadStore') private readonly threads: Pick<ThreadStore, 'getRun'>,
-    @Dependency('taskStore') private readonly tasks: Pick<TaskStore, 'tasksOf' | 'find' | 'head' | 'steps'>,
+    @Dependency('taskStore') private readonly tasks: Pick<TaskStore, 'tasksOf' | 'find' | 'head'>,
   ) {}
 
   /** @throws {NotFoundError} for an unknown run */
@@ -38,27 +30,4 @@ export class TasksService {
     const head = await this.tasks.head(run);
     return { ...task, result: resultOf(run, head), messages: [...(head?.state.messages ?? [])] };
   }
-
-  /** @throws {NotFoundError} for an unknown run */
-  async steps(
-    thread: ThreadKey,
-    runId: string,
-    { event_types: types, task_id: taskId, limit, after_seq: after }: StepQuery,
-  ): Promise<readonly SubagentStep[]> {
-    await this.threads.getRun(thread, runId);
-    if (types?.includes('subagent.step') === false) return [];
-    const tasks = (await this.tasks.tasksOf(thread)).flatMap((run) => {
-      const task = taskJson(run);
-      return task?.run_id === runId && (taskId ?? task.task_id) === task.task_id ? [{ run, taskId: task.task_id }] : [];
-    });
-    const steps: SubagentStep[] = [];
-    for (const task of tasks) {
-      if (steps.length >= after + limit) break;
-      const rows = (await this.tasks.steps(task.run)) ?? [];
-      steps.push(...stepsJson(rows, { ...task, threadId: thread.threadId, runId, before: steps.length }));
-    }
-    return steps.slice(after, after + limit);
-  }
 }
-
-type StepQuery = RouteInput<typeof taskRoutes.events>['query'];

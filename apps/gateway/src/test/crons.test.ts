@@ -102,7 +102,7 @@ describe('the API of crons', () => {
       'an end before the first due time',
       { schedule: '0 0 29 2 *', end_time: new Date(Date.now() + 60_000).toISOString() },
       422,
-      'schedule: is not due before end_time',
+      'end_time: is before the first due time',
     ],
     ['a day that never comes', { schedule: '0 0 30 2 *' }, 422, 'schedule: is never due'],
     ['an unknown agent', { assistant_id: 'nobody' }, 404, 'there is no assistant'],

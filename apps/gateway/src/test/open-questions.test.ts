@@ -5,7 +5,7 @@ import { type Listed, useApprovals } from '../testing/approvals-fixture.js';
 
 jest.setTimeout(60_000);
 
-const { gateways, runner, send, runUntil } = useApprovals();
+const { gateways, runner, send, runUntil, auditOf } = useApprovals();
 
 describe('a question that ended its run', () => {
   const QUESTION = {
@@ -62,8 +62,9 @@ describe('a question that ended its run', () => {
     const { body } = await send<readonly { interrupt_id: string }[]>(`/threads/${threadId}/approvals`);
     const [path, payload] = requestOf(body[0]?.interrupt_id ?? '');
     const pressed = await Promise.all(
-      [...gateways()].map((via) => send(`/threads/${threadId}/${path}`, payload, { via })),
+      [...gateways()].map((via) => send<{ run_id: string }>(`/threads/${threadId}/${path}`, payload, { via })),
     );
+    const taken = pressed.find(({ status }) => status === 200);
     expect(pressed.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 409]);
 
     const kwargs = await runUntil('alice', threadId, []);
@@ -84,7 +85,29 @@ describe('a question that ended its run', () => {
       },
     });
     expect((await send(`/threads/${threadId}/${path}`, payload)).status).toBe(409);
+    const line = { operation: 'answer', verdict: 'answer', what: 'Which one?', answer: 'red', decided_by: 'alice' };
+    const id = body[0]?.interrupt_id;
+    expect(await auditOf(threadId)).toMatchObject([{ ...line, interrupt_id: id, run_id: taken?.body.run_id }]);
     const all = await send<Listed>('/approvals?limit=100');
     expect(all.body.approvals.map(({ thread_id: id }) => id)).not.toContain(threadId);
+  });
+
+  test('the message of a web client that names the question is in the audit; other messages are not', async () => {
+    const response = {
+      ...{ version: 1, kind: 'human_input_response', source: 'ask_clarification', response_kind: 'text' },
+      ...{ request_id: 'clarification:call_q', value: 'blue' },
+    };
+    const says = async (threadId: string, kwargs?: object) => {
+      const messages = [{ type: 'human', content: 'blue', ...(kwargs && { additional_kwargs: kwargs }) }];
+      const sent = await send(`/threads/${threadId}/runs`, { assistant_id: 'lead_agent', input: { messages } });
+      expect(sent.status).toBe(200);
+      return await auditOf(threadId);
+    };
+    const answer = { operation: 'answer', what: 'Which one?', answer: 'blue', decided_by: 'alice' };
+    const answered = await questionedThread();
+    expect(await says(answered, { human_input_response: response })).toMatchObject([answer]);
+    const other = { ...response, request_id: 'clarification:call_other' };
+    expect(await says(await questionedThread(), { human_input_response: other })).toEqual([]);
+    expect(await says(await questionedThread())).toEqual([]);
   });
 });

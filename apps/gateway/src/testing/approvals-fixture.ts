@@ -70,6 +70,9 @@ export function waiting(threadId: string, callId: string, over: Partial<Interrup
   };
 }
 
+/** Both gateways are in the process of the test, whose event loop is late on a busy machine: that refuses no runs here. */
+const CONFIG = 'quotas: {max_event_loop_lag_ms: 0}\n';
+
 /** Two gateways with the users alice, bob and the administrator root; and the runner that executes what they admit. */
 export function useApprovals() {
   const fixture = useGateways();
@@ -78,7 +81,7 @@ export function useApprovals() {
   let runner: RunStore;
 
   beforeAll(async () => {
-    [first, second] = [await fixture.open({ env }), await fixture.open({ env })];
+    [first, second] = [await fixture.open({ config: CONFIG, env }), await fixture.open({ config: CONFIG, env })];
     runner = redisRunStore(fixture.connectRedis());
   }, 60_000);
 
@@ -125,11 +128,9 @@ export function useApprovals() {
   async function waitingThread(make: (threadId: string) => readonly InterruptRecord[], as: 'alice' | 'bob' = 'alice') {
     const { body } = await send<{ thread_id: string }>('/threads', {}, { as });
     const threadId = body.thread_id;
-    await send(
-      `/threads/${threadId}/runs`,
-      { assistant_id: 'lead_agent', input: { messages: [{ type: 'human', content: 'x' }] } },
-      { as },
-    );
+    const input = { messages: [{ type: 'human', content: 'x' }] };
+    const started = await send(`/threads/${threadId}/runs`, { assistant_id: 'lead_agent', input }, { as });
+    if (started.status !== 200) throw new Error(`no run was started: ${JSON.stringify(started)}`);
     const open = make(threadId);
     await runUntil(as, threadId, open);
     return { threadId, open, ids: open.map(({ id }) => id) };

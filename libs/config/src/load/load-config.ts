@@ -219,13 +219,14 @@ function chainOf(from: FileContext, read: LoadedModels, folder: string): ChainCo
   const chain = Object.fromEntries(entries) as ChainConfig;
   const summarization = checkModelName(chain.summarization, 'summarization', { read, findings });
   const memory = checkModelName(chain.memory, 'memory', { read, findings });
+  const goals = checkModelName(chain.goals, 'goals', { read, findings });
   const subagents = withoutModels(chain.subagents, read.leftOut);
   const { warn_threshold: warn, hard_limit: hard } = chain.loop_detection;
   findings.faults.push(...subagentFaults(subagents, new Set(read.models.map(({ name }) => name))));
   if (warn >= hard) findings.faults.push('loop_detection.warn_threshold: must be less than hard_limit');
   checkApprovals(chain.approvals, read, findings);
   const middlewares = chain.extensions.middlewares.map(({ use, options }) => ({ use: resolve(folder, use), options }));
-  return { ...chain, summarization, memory, subagents, extensions: { middlewares } };
+  return { ...chain, summarization, memory, goals, subagents, extensions: { middlewares } };
 }
 
 interface Known {

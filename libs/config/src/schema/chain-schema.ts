@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApprovalsFile } from './approvals-schema.js';
-import { integer } from './setting-kinds.js';
+import { integer, ms } from './setting-kinds.js';
 import { SubagentsFile } from './subagents-schema.js';
 
 /**
@@ -169,6 +169,25 @@ export const ClientMessagesFile = z
   })
   .describe('Messages of clients; input_sanitization must be on for them to become user messages');
 
+export const GoalsFile = z
+  .object({
+    enabled: on('Users may set a goal for a thread, which the agent pursues over several answers of a run'),
+    model_name: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe('Model that judges whether a goal is reached; null: the model of the run'),
+    max_continuations: integer(8, 0, 100).describe(
+      'How often the agent continues by itself for one goal; a request may ask for fewer',
+    ),
+    max_no_progress_continuations: integer(2, 1, 20).describe(
+      'Evaluations in a row that find nothing new, after which it stops',
+    ),
+    timeout_ms: ms(30_000, 300_000).describe('Longest wait for a verdict'),
+  })
+  .describe('Goals of threads');
+
 export const MemoryFile = z
   .object({
     enabled: on('Remember facts of conversations'),
@@ -234,6 +253,7 @@ export const chainSections = {
   input_sanitization: InputSanitizationFile,
   client_messages: ClientMessagesFile,
   approvals: ApprovalsFile,
+  goals: GoalsFile,
   memory: MemoryFile,
   extensions: ExtensionsFile,
 } as const;

@@ -120,6 +120,9 @@ export const Unsupported = z.unknown().refine(isNothing, 'is not supported here'
 export const unsupported = (reason: string) =>
   z.unknown().refine(isNothing, `is not supported here: ${reason}`).describe(`Refused: ${reason}`).optional();
 
+/** The schema of a body that may be left out. */
+export const orEmpty = <Schema extends z.ZodType>(schema: Schema) => z.preprocess((value) => value ?? {}, schema);
+
 /** Metadata keys that identify an author; clients cannot set them. */
 const reservedMetadata = new Set(['user_id', 'owner_id', 'created_by']);
 const isReserved = (key: string): boolean =>

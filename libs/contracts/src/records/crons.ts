@@ -1,9 +1,15 @@
 import { z } from 'zod';
 
-/** When a cron is due: by an expression, or once (ISO 8601). */
+/** When a cron is due: by an expression, once (ISO 8601), or each so many seconds after a fixed time. */
 export const CronTimes = z.discriminatedUnion('type', [
   z.object({ type: z.literal('cron'), expression: z.string() }),
   z.object({ type: z.literal('once'), at: z.string() }),
+  z.object({
+    type: z.literal('interval'),
+    every_seconds: z.int().min(1),
+    /** Due times are whole intervals after it (ISO 8601), so that a late start moves none of the others. */
+    anchor: z.string(),
+  }),
 ]);
 export type CronTimes = z.infer<typeof CronTimes>;
 
@@ -15,6 +21,8 @@ export const CronSpec = z.object({
   /** No due time after it, ISO 8601; null: no end. */
   end_time: z.string().nullable(),
   enabled: z.boolean(),
+  /** The schedule is over after this number of runs that due times have started; null: no such end. */
+  max_runs: z.int().min(1).nullable().default(null),
   /** null: each run gets a thread of its own. */
   thread_id: z.string().nullable(),
   /** What becomes of a thread that a run got of its own. */
@@ -32,6 +40,8 @@ export const CronSpec = z.object({
       context_mode: z.enum(['fresh_thread_per_run', 'reuse_thread']),
       /** As the client sent it. */
       schedule_spec: z.record(z.string(), z.unknown()),
+      /** What ends the schedule, in the user's words; the agent of a run decides whether it is met. */
+      stop_condition: z.string().nullable().default(null),
     })
     .nullable(),
 });

@@ -60,6 +60,8 @@ export const RunContextValues = z.looseObject({
   disable_clarification: z.boolean().optional(),
   /** Whether no user is present to answer; the agent then has no tool to ask questions. */
   non_interactive: z.boolean().optional(),
+  /** The scheduled task that has started the run and whose schedule the agent may stop; only the server sets it. */
+  scheduled_task: z.string().optional(),
   /** The custom agent to use or, with `is_bootstrap`, to create. */
   agent_name: AgentNamePattern.optional(),
   /** The conversation is about creating a custom agent. */

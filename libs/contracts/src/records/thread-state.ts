@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { GoalState } from './goal.js';
 import { ThreadInterrupts } from './interrupts.js';
 import { Message, RemoveMessage } from './messages.js';
 import { SandboxDriverKind } from './sandbox-driver.js';
@@ -67,6 +68,7 @@ export const ChannelValues = z.object({
   summary_text: z.string().optional().describe('Summary of the messages that were removed'),
   promoted: PromotedTools.optional(),
   created_agent_name: z.string().optional().describe('The custom agent that was created in this thread'),
+  goal: GoalState.optional().describe('What the agent pursues over several answers'),
   extensions: MiddlewareFields.optional().describe('State of custom middlewares'),
   guards: MiddlewareFields.optional().describe('Counters of built-in middlewares, hidden from clients'),
   interrupts: ThreadInterrupts.optional().describe('Questions that wait for a person, hidden from clients'),
@@ -86,6 +88,7 @@ export const CHANNEL_NAMES = [
   'summary_text',
   'promoted',
   'created_agent_name',
+  'goal',
   'extensions',
   'guards',
   'interrupts',
@@ -111,11 +114,14 @@ export const ThreadState = ChannelValues.extend({ messages: z.array(Message) });
 export type ThreadState = z.infer<typeof ThreadState>;
 
 /** A change of state as data: messages append, replace by id or remove; channels by their merge rule. */
-export interface StateUpdate extends ChannelValues {
+export interface StateUpdate extends Omit<ChannelValues, 'goal'> {
   readonly messages?: readonly (Message | RemoveMessage)[] | undefined;
+  /** Null removes the goal. */
+  readonly goal?: GoalState | null | undefined;
 }
 
 export const StateUpdateSchema = ChannelValues.extend({
+  goal: GoalState.nullish(),
   messages: z.array(z.union([Message, RemoveMessage])).optional(),
 });
 

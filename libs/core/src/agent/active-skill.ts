@@ -5,8 +5,8 @@ import { runSlot } from './state-slot.js';
 /** The skill that the user named at the beginning of the run's message; it is active for this run only. */
 export const activeSkill = runSlot('skill-activation', z.object({ name: z.string(), allowed_tools: AllowedTools }));
 
-/** Tools that only let the agent find other tools. */
-const ALWAYS_ALLOWED: readonly string[] = ['tool_search'];
+/** Tools that no skill takes away: the search for tools, and what a person has asked of the runs of a schedule. */
+const ALWAYS_ALLOWED: readonly string[] = ['tool_search', 'stop_scheduled_task'];
 
 /** The tool names that the active skill allows; all of them when no skill is active or the skill lists no tools. */
 export function filterAllowedTools(

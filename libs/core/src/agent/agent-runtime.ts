@@ -1,4 +1,4 @@
-import type { HumanMessage, NextNode, RunEvent, ThreadState } from '@caribou/contracts';
+import type { GoalChange, HumanMessage, NextNode, RunEvent, ThreadState } from '@caribou/contracts';
 import type { CallUsage } from '../usage/call-usage.js';
 
 /** The position at which a run resumes: its input, or the node that its last checkpoint names. */
@@ -22,6 +22,8 @@ export interface TurnCommit {
   readonly usage?: TurnUsage;
   /** How many of the waiting messages, from the oldest, the state contains. */
   readonly joined?: number;
+  /** Text of the change of the goal that the state contains. */
+  readonly goalChange?: string;
 }
 
 /** What the loop needs from the process that runs it. */
@@ -29,15 +31,20 @@ export interface LoopHost {
   /**
    * Commits the state, then publishes the events. Returns 'yield' when the loop must stop at this commit (drain).
    *
+   * With `otherwise`, that is committed instead when messages or a change of the goal have come to wait for the run, or it was
+   * cancelled; returns 'overtaken' then.
+   *
    * @throws the signal's reason when the run was cancelled or lost.
    */
-  commit(turn: TurnCommit): Promise<'continue' | 'yield'>;
+  commit(turn: TurnCommit, otherwise?: TurnCommit): Promise<'continue' | 'yield' | 'overtaken'>;
   /** Whether a budget of the user is used up, as far as the last commit knew: no further model call is made then. */
   isBudgetSpent?(): boolean;
   /** Whether the run is to stop before its next node, as the claim or the last commit found it. */
   isPaused?(): boolean;
   /** Messages of the user that wait to join the run, oldest first, as the claim or the last commit found them. */
   waiting?(): readonly HumanMessage[];
+  /** What a client asked of the thread's goal, as the claim or the last commit found it; undefined: nothing. */
+  goalChange?(): GoalChange | undefined;
 }
 
 /**

@@ -23,11 +23,11 @@ export const EMPTY_STATE: ThreadState = { messages: [] };
  * Merge rules: `messages` append; the same id replaces in place, with the provider's extras that fit the new content; `remove` deletes one (an unknown id is ignored),
  * `__remove_all__` drops everything before it; `artifacts` union in first-seen order; `viewed_images` are merged by
  * path, and an empty object clears them; `promoted` is merged while the catalogue is the same; `guards` and
- * `extensions` are merged by middleware, null deletes one; every other channel takes the last value.
+ * `extensions` are merged by middleware, null deletes one; a `goal` of null is removed; every other channel takes the last value.
  */
 export function applyUpdate(state: ThreadState, update: StateUpdate): ThreadState {
-  const { messages, artifacts, viewed_images: images, promoted, guards, extensions, ...channels } = update;
-  const next: ThreadState = { ...state, ...withoutUndefined(channels) };
+  const { messages, artifacts, viewed_images: images, promoted, guards, extensions, goal, ...channels } = update;
+  const next: ThreadState = { ...withGoal(state, goal), ...withoutUndefined(channels) };
   if (artifacts !== undefined) next.artifacts = [...new Set([...(state.artifacts ?? []), ...artifacts])];
   if (images !== undefined) next.viewed_images = clears(images) ? {} : { ...state.viewed_images, ...images };
   if (promoted !== undefined) next.promoted = joinPromoted(state.promoted, promoted);
@@ -35,6 +35,15 @@ export function applyUpdate(state: ThreadState, update: StateUpdate): ThreadStat
   if (extensions !== undefined) next.extensions = withoutNulls({ ...state.extensions, ...extensions });
   if (messages !== undefined && messages.length > 0) next.messages = mergeMessages(state.messages, messages);
   return next;
+}
+
+/** A state that continues from an older checkpoint: the goal is the thread's and remains as it is at the head. */
+export const withGoalOf = ({ goal }: ThreadState, older: ThreadState): ThreadState => withGoal(older, goal ?? null);
+
+function withGoal(state: ThreadState, goal: StateUpdate['goal']): ThreadState {
+  if (goal === undefined) return state;
+  const { goal: _before, ...rest } = state;
+  return goal === null ? rest : { ...rest, goal };
 }
 
 const withoutNulls = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>

@@ -51,8 +51,14 @@ const misplaced = (): Error =>
     'interrupt may be called by the hooks beforeAgent, beforeModel, afterModel and wrapToolCall, and by tools',
   );
 
+const TOOL_SCOPE = 'tool:';
+
 /** Returns the scope of the interrupts of a tool call. */
-export const toolScope = (toolCallId: string): string => `tool:${toolCallId}`;
+export const toolScope = (toolCallId: string): string => `${TOOL_SCOPE}${toolCallId}`;
+
+/** Returns the tool call of a scope; undefined for the scope of a hook. */
+export const toolCallOf = (scope: string): string | undefined =>
+  scope.startsWith(TOOL_SCOPE) ? scope.slice(TOOL_SCOPE.length) : undefined;
 
 /** The run as the code of a scope sees it: with `interrupt` and `interruptAll` for this scope. */
 export function withInterrupts<Run extends RunContext>(run: Run, scope: InterruptScope): Run {

@@ -16,7 +16,7 @@ export interface Step {
   readonly update?: StateUpdate;
   /** The run ends (successfully) here and later hooks do not run. Ignored from `afterAgent`. */
   readonly end?: boolean;
-  /** Result of `afterModel`: the model is called again instead of ending the run. */
+  /** Result of `afterModel` or `beforeEnd`: the model is called again instead of ending the run. */
   readonly again?: boolean;
   /**
    * Result of `beforeModel`: the update required a call to another process, so it is committed before the model is
@@ -86,6 +86,14 @@ export interface AgentMiddleware {
   afterModel?(state: ThreadState, run: RunContext): Promise<Step | undefined>;
   /** Around each single tool call. */
   wrapToolCall?(request: ToolCallRequest, next: ToolCallNext, run: RunContext): Promise<ToolOutcome>;
+  /** Whether `beforeEnd` is about to call another process: the answer is then committed first. */
+  isSlowBeforeEnd?(state: ThreadState, run: RunContext): boolean;
+  /**
+   * Before a run succeeds that has called the model, unless it was stopped early, has no turn or budget left, or messages wait
+   * to join it. With `again` its update is committed together with the decision to continue. After a takeover it may be
+   * called again for the same answer.
+   */
+  beforeEnd?(state: ThreadState, run: RunContext): Promise<Step | undefined>;
   /** Once per run, on every outcome but a crash. */
   afterAgent?(state: ThreadState, run: RunContext): Promise<Step | undefined>;
 }

@@ -23,6 +23,7 @@ const FRAMEWORK_TAGS: readonly string[] = [
   ...['user_input', 'uploaded_files', 'current_uploads', 'system_reminder', 'todo_reminder', 'todo_list', 'todos'],
   ...['conversation_summary', 'existing_summary', 'new_messages', 'durable_context_data', 'delegation_ledger'],
   ...['active_skills', 'skill_content', 'user_memory', 'memory_context', 'dynamic_context', 'viewed_images'],
+  'goal_continuation',
   ...['subagent_result', 'task_result', 'tool_result', 'functions', 'function_calls'],
   // Names that a model may take for another speaker
   ...['system', 'system_prompt', 'system_message', 'developer', 'assistant'],

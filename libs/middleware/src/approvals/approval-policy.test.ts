@@ -55,6 +55,13 @@ describe('conditions of rules', () => {
     ['write_file', { path: '/mnt/user-data/workspace/a' }, true],
     ['files_move', { source: '/mnt/user-data/outputs/a', destination: '/etc/a' }, true],
     ['write_file', { content: '/etc' }, false],
+    ['write_file', { path: 'outputs/a' }, true],
+    ['files_show', { filepaths: ['/mnt/user-data/outputs/a', '/etc/a'] }, true],
+    ['files_show', { directories: ['/mnt/user-data/outputs/a'] }, false],
+    ['files_copy', { srcFiles: ['/etc/a'] }, true],
+    ['files_read', { uri: 'file:///etc/a%20b' }, true],
+    ['files_read', { uri: 'file:///mnt/user-data/outputs/a' }, false],
+    ['files_read', { uri: 'file:///mnt/user-data/outputs/%2e%2e/workspace/a' }, true],
     ['ls', { path: '/etc' }, false],
   ])('%s %j, outside of the outputs: %s', (name, args, expected) => {
     const given = { tools: ['write_file', 'files_*'], paths_outside: ['/mnt/user-data/outputs/*'] };
@@ -68,8 +75,23 @@ describe('conditions of rules', () => {
     ['web_fetch', { url: 'https://docs.example.com@evil.com/' }, true],
     ['http_get', { request: { urls: ['https://a.example.com', 'http://evil.com:8080'] } }, true],
     ['web_search', { query: 'evil.com' }, false],
+    ['web_search', { query: 'see https://evil.com/' }, false],
+    ['web_fetch', { url: 'https:/evil.com' }, true],
+    ['web_fetch', { url: 'docs.example.com:8080/a' }, false],
+    ['copy', { from: 'ftp://evil.com/a', to: 'ftp://docs.EXAMPLE.com/a' }, true],
+    ['copy', { domains: ['evil.com'] }, true],
   ])('%s %j, outside of the known hosts: %s', (name, args, expected) => {
     expect(isAsked(callOf(name, args), { hosts_outside: ['*.example.com'] })).toBe(expected);
+  });
+
+  test.each([
+    [{ url: 'https:/evil.com' }],
+    [{ url: 'https:evil.com/a' }],
+    [{ endpoint: 'ftp://evil.com' }],
+    [{ host: 'evil.com:22' }],
+    [{ host: 'EVIL.com' }],
+  ])('%j has the host evil.com', (args) => {
+    expect(isAsked(callOf('fetch', args), { hosts: ['evil.com'] })).toBe(true);
   });
 
   test('all conditions of a rule must hold; a question of the agent is never asked for', () => {

@@ -2,11 +2,12 @@ import { omitUndefined } from '@caribou/contracts';
 import { camelKeys } from '@caribou/config';
 import { approval } from '../approvals/approval.js';
 import { createApprovalRequest, createSpendingApproval, whyNoSpendingApproval } from './approval-entries.js';
-import type { ChainEntry, ChainOptions, ChainPorts } from './chain-types.js';
+import type { ChainEntry } from './chain-types.js';
+import { findNamedModel, ifOff, modelForOwnCalls } from './entry-parts.js';
+import { goalEntry } from './goal-entry.js';
 import { clarification } from '../conversation/clarification.js';
 import { danglingToolCall } from '../model-calls/dangling-tool-call.js';
 import { deferredToolFilter } from '../tool-search/deferred-tool-filter.js';
-import { gateModel } from '../model-calls/gated-model.js';
 import { inputSanitization } from '../conversation/input-sanitization.js';
 import { lengthFinish } from '../model-calls/length-finish.js';
 import { llmError } from '../model-calls/llm-error.js';
@@ -33,18 +34,6 @@ import { title } from '../conversation/title.js';
 import { toolError } from '../tool-calls/tool-error.js';
 import { uploads } from '../conversation/uploads.js';
 import { viewImage } from '../conversation/view-image.js';
-
-/** Returns `reason` if the switch is off. */
-const ifOff = (on: boolean | undefined, reason: string): string | undefined => (on === false ? reason : undefined);
-
-/** The run's model for a middleware's own calls, which bypass the chain and are therefore gated here. */
-const modelForOwnCalls = ({ model, gate }: ChainPorts) => (gate === undefined ? model : gateModel(model, gate));
-
-/** The model that a section names, or `{}`. @throws {InvalidRequestError} for an unknown model */
-function findNamedModel({ models }: ChainOptions, name: string | null | undefined) {
-  const model = name === null || name === undefined ? undefined : models?.get(name);
-  return omitUndefined({ model });
-}
 
 /** The one order of the chain, outermost first, one line and one reason each. */
 export const CHAIN: readonly ChainEntry[] = [
@@ -169,6 +158,7 @@ export const CHAIN: readonly ChainEntry[] = [
     disabledReason: ({ config }) => ifOff(config.token_usage?.enabled, 'token_usage.enabled is false'),
     create: () => [tokenUsage()],
   },
+  goalEntry,
   {
     name: 'title',
     reason: 'afterModel runs in reverse: it names the answer as all later hooks left it',

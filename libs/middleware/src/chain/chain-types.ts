@@ -37,6 +37,8 @@ export interface ChainOptions {
   readonly planMode?: boolean;
   /** Whether the agent may delegate work to subagents. */
   readonly subagents?: boolean;
+  /** Whether the thread exists for one run only; false when absent. */
+  readonly temporary?: boolean;
   /** Whether the agent may ask the user; true when absent. */
   readonly clarification?: boolean;
   /** The agent's tools; deferred ones are hidden while tool search is on. */

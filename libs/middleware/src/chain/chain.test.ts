@@ -26,6 +26,7 @@ const FULL = [
   'thread-context',
   'todo',
   'token-usage',
+  'goal',
   'title',
   'memory',
   'view-image',
@@ -42,7 +43,7 @@ const FULL = [
 ];
 
 const LEAD_ONLY = [
-  ...['uploads', 'skill-activation', 'skill-tool-policy', 'todo', 'title', 'memory', 'subagent-limit'],
+  ...['uploads', 'skill-activation', 'skill-tool-policy', 'todo', 'goal', 'title', 'memory', 'subagent-limit'],
   'spending-approval',
   'clarification',
 ];
@@ -75,6 +76,7 @@ const CONFIG_SWITCHES: readonly Switch[] = [
   ['titles', { config: { title: { enabled: false } } }, ['title']],
   ['safety finish', { config: { safety_finish_reason: { enabled: false } } }, ['safety-finish']],
   ['memory', { config: { memory: { enabled: false } } }, ['memory']],
+  ['goals', { config: { goals: { enabled: false } } }, ['goal']],
 ];
 
 const merged = (options: ChainOptions, [, change]: Switch): ChainOptions => ({
@@ -137,6 +139,8 @@ describe('the chain', () => {
       'token-budget: token_budget.enabled is false',
       'custom: extensions.middlewares is empty',
     ]);
+    const temporary = describeChain('lead', { temporary: true });
+    expect(temporary.find(({ name }) => name === 'goal')?.absent).toBe('the thread exists for this run only');
     expect(describeChain('subagent', {}).find(({ name }) => name === 'title')?.absent).toBe('not for subagents');
   });
 

@@ -10,7 +10,10 @@ import {
   withInterrupts,
 } from '@caribou/core';
 
-export type HookName = 'beforeAgent' | 'onJoined' | 'beforeModel' | 'afterModel' | 'afterAgent';
+export type HookName = 'beforeAgent' | 'onJoined' | 'beforeModel' | 'afterModel' | 'beforeEnd' | 'afterAgent';
+
+/** Hooks that cannot end a run. */
+const ENDLESS: ReadonlySet<HookName> = new Set(['onJoined', 'beforeEnd', 'afterAgent']);
 
 /** The update of one hook, with its node name as sent to clients. */
 export interface HookUpdate {
@@ -39,6 +42,7 @@ const suffixes: Readonly<Record<HookName, string>> = {
   onJoined: 'on_joined',
   beforeModel: 'before_model',
   afterModel: 'after_model',
+  beforeEnd: 'before_end',
   afterAgent: 'after_agent',
 };
 
@@ -69,7 +73,7 @@ export async function runHooks(
       reached = applyUpdate(reached, result.update);
       updates.push({ node: nodeOf(middleware, hook), update: result.update });
     }
-    ended = result.end === true && hook !== 'afterAgent' && hook !== 'onJoined';
+    ended = result.end === true && !ENDLESS.has(hook);
     if (ended) break;
   }
   return { state: reached, updates, ended, ...decisionsOf(steps) };
@@ -87,8 +91,8 @@ function callHook(middleware: AgentMiddleware, hook: HookName, call: HookCall): 
   const position = { middleware: middleware.name, hook };
   const { state, step } = call;
   return traceHook(call.run, position, async (run) => {
-    // After the last commit of a run there is no node to continue at.
-    if (hook === 'afterAgent') return middleware.afterAgent?.(state, run);
+    // After the last node of a run there is none to continue at.
+    if (hook === 'beforeEnd' || hook === 'afterAgent') return middleware[hook]?.(state, run);
     const scope = { scope: nodeOf(middleware, hook), layer: middleware.name, state, step };
     return middleware[hook]?.(state, withInterrupts(run, scope));
   });

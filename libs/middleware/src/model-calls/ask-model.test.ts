@@ -42,6 +42,7 @@ describe(askModel, () => {
     expect(await askModel(filtered, call, { run: fakeRun(), timeoutMs: 5000, maxChars: 100 })).toEqual({
       text: '',
       usage: [],
+      failure: 'filtered',
     });
   });
 
@@ -52,6 +53,7 @@ describe(askModel, () => {
     expect(await askModel(model, call, { run: fakeRun(), timeoutMs: 5, maxChars: 100 })).toEqual({
       text: '',
       usage: [],
+      failure: 'late',
     });
   });
 

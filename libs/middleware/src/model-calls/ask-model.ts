@@ -8,11 +8,16 @@ import {
   stripReasoning,
 } from '@caribou/core';
 
+/** Why there is no answer: it came too late, the call failed, or a filter of the provider stopped it. */
+export type AskFailure = 'late' | 'failed' | 'filtered';
+
 export interface Answer {
   /** The answer without reasoning; empty when the model failed, took too long, was filtered or returned nothing. */
   readonly text: string;
   /** Token usage, if the provider reported it, also of a failed call; at most one entry for one call. */
   readonly usage: readonly CallUsage[];
+  /** Absent when the model answered, even if the answer is empty. */
+  readonly failure?: AskFailure;
 }
 
 export interface AskOptions {
@@ -34,7 +39,7 @@ export async function askModel(model: ModelPort, call: ModelCall, options: AskOp
   let text = '';
   let finish: string | undefined;
   let usage: readonly CallUsage[] = [];
-  const answerOf = (answer: string): Answer => ({ text: answer, usage });
+  const withoutAnswer = (failure: AskFailure): Answer => ({ text: '', usage, failure });
   try {
     const signal = AbortSignal.any([run.signal, late]);
     for await (const delta of model.stream(call, { userId: run.userId, signal })) {
@@ -44,12 +49,13 @@ export async function askModel(model: ModelPort, call: ModelCall, options: AskOp
       if (reported !== undefined) usage = [callUsage({ caller: 'middleware', model: answeredBy }, reported)];
     }
     run.signal.throwIfAborted();
-    return answerOf(finish === 'content_filter' ? '' : stripReasoningAndTrim(text));
+    if (finish === 'content_filter') return withoutAnswer('filtered');
+    return { text: stripReasoningAndTrim(text), usage };
   } catch (error) {
     run.signal.throwIfAborted();
     if (!late.aborted && !(error instanceof ModelError)) throw error;
     run.logger.warn({ model: model.name, error }, 'a model call of a middleware failed');
-    return answerOf('');
+    return withoutAnswer(late.aborted ? 'late' : 'failed');
   }
 }
 

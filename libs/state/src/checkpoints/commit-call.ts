@@ -193,6 +193,7 @@ export function progressParams(
     events: entryCounts(entries),
     input_committed: request.inputCommitted ?? false,
     joined: request.joined,
+    goal_change: request.goalChange,
     usage: request.usage === undefined ? undefined : usageParams(request.usage, ledger),
     // Others may have used a budget up since the run's last call, while it waited or executed tools.
     ...(request.next.includes('model_request') && ledger !== undefined ? budgetCheck(ledger) : {}),

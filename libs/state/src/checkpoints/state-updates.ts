@@ -1,5 +1,5 @@
 import { ConflictError, type CheckpointView, type NextNode, type ThreadState, TooLargeError } from '@caribou/contracts';
-import { applyUpdate, clientUpdate, type ThreadKey } from '@caribou/core';
+import { applyUpdate, clientUpdate, type ThreadKey, withGoalOf } from '@caribou/core';
 import { type ThreadHead } from '../ports/run-store.js';
 import { type ThreadStore } from '../ports/thread-store.js';
 import { readCheckpoints, requireCheckpoint } from './checkpoint-reads.js';
@@ -39,13 +39,15 @@ interface UpdateOptions {
   readonly checkpointId?: string;
   readonly asNode?: string;
   readonly keepsTimeline?: boolean;
+  readonly setsGoal?: boolean;
 }
 
 export function stateUpdates(redis: RedisConnection, settings: StoreSettings): Pick<ThreadStore, 'updateState'> {
   async function draft(thread: ThreadKey, update: Update, options: UpdateOptions): Promise<CheckpointDraft> {
     const { head, from } = await readBase(thread, options.checkpointId);
     const asked = typeof update === 'function' ? update(from.state, await readTime(redis)) : update;
-    const state = applyUpdate(from.state, clientUpdate(from.state, asked));
+    const base = from === head ? from.state : withGoalOf(head.state, from.state);
+    const state = applyUpdate(base, clientUpdate(base, asked));
     return {
       head,
       from,
@@ -80,6 +82,7 @@ export function stateUpdates(redis: RedisConnection, settings: StoreSettings): P
             max_state_bytes: settings.maxStateBytes,
             added_bytes: call.bytes,
             removed: options.keepsTimeline === true ? [] : removedIds(made),
+            sets_goal: options.setsGoal,
           },
           texts: call.texts,
         });

@@ -2,7 +2,8 @@
 --[[ Writes a checkpoint to a thread without an owner.
   KEYS, ARGV  thread.lua; parameters commit (checkpoint.lua), kept_checkpoints, from (the checkpoint that
               is built on, '' for none), max_state_bytes (0: no limit),
-              added_bytes (size of the texts, before any was compressed), removed (ids of messages that leave the feed)
+              added_bytes (size of the texts, before any was compressed), removed (ids of messages that leave the feed),
+              sets_goal (the checkpoint has the goal that a client wants now: a change that no run has made is dropped)
               texts: checkpoint, checkpoint event JSON (not published), messages, channel values
   Reply  {'ok', checkpoint id, its time}
          {'large'}, {'stale'}, {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
@@ -26,4 +27,5 @@ local text = take()
 take()
 touch(record, unpack(write_checkpoint(record, p.commit, { id, minted, created_at, text })))
 hide_rows(p.removed)
+if p.sets_goal and record.goal_change then redis.call('HDEL', record_key, 'goal_change') end
 return { 'ok', id, created_at }

@@ -16,6 +16,8 @@ export function cronOf(userId: string, cronId: string, flat: unknown): StoredCro
     createdAt: hash.get('created_at') ?? '',
     updatedAt: hash.get('updated_at') ?? '',
     started: Number(hash.get('started') ?? 0),
+    automatic: Number(hash.get('automatic') ?? 0),
+    stoppedBy: textOrNull(hash.get('stopped_by')),
     missed: Number(hash.get('missed') ?? 0),
     retries: Number(hash.get('retries') ?? 0),
     lastAt: textOrNull(hash.get('last_at')),

@@ -6,6 +6,7 @@
 --                 hand, which leaves the schedule alone
 --   next          the next due time in ms, '' for none
 --   missed        how many due times were left out
+--   max_runs      after so many runs of due times the cron has no further due time; absent: no such limit
 --   entry         JSON of the run for the list
 local MAX_CRON_RUNS = 200
 
@@ -26,6 +27,12 @@ local function list_cron_run()
   redis.call('LTRIM', p.cron.runs, 0, MAX_CRON_RUNS - 1)
 end
 
+-- Counts the run of a due time; the one that reaches the limit is the last.
+local function count_due_run()
+  local count = redis.call('HINCRBY', p.cron.record, 'automatic', 1)
+  if p.cron.max_runs and count >= p.cron.max_runs then p.cron.next = '' end
+end
+
 local function move_cron()
   redis.call('HSET', p.cron.record, 'due', p.cron.next, 'retries', '0')
   redis.call('HINCRBY', p.cron.record, 'missed', p.cron.missed)
@@ -37,8 +44,13 @@ local function move_cron()
 end
 
 local function start_cron_run(run_id)
-  if p.cron.due ~= '' then move_cron() end
-  redis.call('HSET', p.cron.record, 'last_error', '', 'last_run', run_id, 'last_thread', thread_id, 'last_at', now_iso)
+  if p.cron.due ~= '' then
+    count_due_run()
+    move_cron()
+  end
+  redis.call('HSET', p.cron.record, 'last_run', run_id, 'last_thread', thread_id, 'last_at', now_iso)
+  -- Why an agent has stopped the cron stays readable when somebody starts a run by hand.
+  if not redis.call('HGET', p.cron.record, 'stopped_by') then redis.call('HSET', p.cron.record, 'last_error', '') end
   redis.call('HINCRBY', p.cron.record, 'started', 1)
   list_cron_run()
 end

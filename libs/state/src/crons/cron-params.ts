@@ -19,6 +19,7 @@ export function cronParams(redis: RedisConnection, userId: string, start: CronSt
     due: textOf(start.dueMs),
     next: textOf(start.nextMs),
     missed: start.missed,
+    ...(start.maxRuns === null ? {} : { max_runs: start.maxRuns }),
     entry: JSON.stringify(start.entry),
   };
 }

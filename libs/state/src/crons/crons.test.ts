@@ -12,7 +12,7 @@ useStore((opened) => {
 
 async function create(dueInMs: number | null, userId = 'alice'): Promise<StoredCron> {
   const dueMs = dueInMs === null ? null : (await crons.now()) + dueInMs;
-  return crons.create({ userId, cronId: newId(), spec: '{"schedule":"* * * * *"}', dueMs });
+  return crons.create({ userId, cronId: newId(), spec: '{"schedule":"* * * * *"}', dueMs, maxRuns: null });
 }
 
 const startOf = (cron: StoredCron, over: Partial<CronStart> = {}): CronStart => ({
@@ -21,6 +21,7 @@ const startOf = (cron: StoredCron, over: Partial<CronStart> = {}): CronStart => 
   dueMs: cron.dueMs,
   nextMs: (cron.dueMs ?? 0) + 3_600_000,
   missed: 0,
+  maxRuns: null,
   entry: { id: newId(), trigger: 'scheduled', scheduledFor: 'then', createdAt: 'now', runId: 'r' },
   ...over,
 });
@@ -69,7 +70,7 @@ describe('due times', () => {
 
   test('a change of the schedule cancels a decision that was made on the old one', async () => {
     const cron = await create(-10);
-    await crons.replace({ ...cron, spec: '{}' }, cron.version);
+    await crons.replace({ ...cron, maxRuns: null, spec: '{}' }, cron.version);
 
     await expect(fire(cron)).rejects.toThrow(FencedError);
     expect(await crons.pass('alice', startOf(cron), { error: 'late' })).toBe(false);
@@ -166,11 +167,13 @@ describe('records', () => {
 
   test('of two changes of one version the second is refused', async () => {
     const cron = await create(60_000);
-    const changed = await crons.replace({ ...cron, spec: '{"a":1}', dueMs: null }, cron.version);
+    const changed = await crons.replace({ ...cron, maxRuns: null, spec: '{"a":1}', dueMs: null }, cron.version);
 
     expect(changed).toMatchObject({ spec: '{"a":1}', dueMs: null, version: cron.version + 1 });
-    await expect(crons.replace({ ...cron, spec: '{}' }, cron.version)).rejects.toThrow('changed meanwhile');
-    await expect(crons.replace({ ...cron, cronId: newId() }, 1)).rejects.toThrow('does not exist');
+    await expect(crons.replace({ ...cron, maxRuns: null, spec: '{}' }, cron.version)).rejects.toThrow(
+      'changed meanwhile',
+    );
+    await expect(crons.replace({ ...cron, maxRuns: null, cronId: newId() }, 1)).rejects.toThrow('does not exist');
   });
 
   test('of a removed cron nothing is left, and nobody finds the cron of another user', async () => {

@@ -29,6 +29,11 @@ const tooMany = (limit: number): QuotaError =>
     used: limit,
   });
 
+const usedUp = (used: number): ConflictError =>
+  new ConflictError(`max_runs: all ${used} runs are used up; set it to more in the same request, or to null`, {
+    details: { field: 'max_runs', used },
+  });
+
 const foreignType = (key: unknown): BugError =>
   new BugError('a key of the store holds a foreign type', { details: { key } });
 
@@ -41,15 +46,12 @@ async function readClock(redis: RedisConnection): Promise<number> {
 export function redisCrons(redis: RedisConnection, { maxPerUser }: CronOptions): CronStore {
   const { keys } = redis;
 
-  async function put({ userId, cronId, spec, dueMs }: CronDraft, version?: number): Promise<StoredCron> {
+  async function put({ userId, cronId, spec, dueMs, maxRuns }: CronDraft, version?: number): Promise<StoredCron> {
     const { record, ofUser, due } = keys.cron(userId, cronId);
     const params = {
-      id: cronId,
-      member: cronMember(userId, cronId),
-      user: userId,
+      ...{ id: cronId, member: cronMember(userId, cronId), user: userId, max: maxPerUser, erasing: keys.erasing },
       ...(dueMs === undefined ? {} : { due: dueMs === null ? '' : String(dueMs) }),
-      max: maxPerUser,
-      erasing: keys.erasing,
+      ...(maxRuns === null ? {} : { max_runs: maxRuns }),
       ...(version === undefined ? {} : { version: String(version) }),
     };
     const [outcome, detail] = (await redis.run(scripts.put, [record, ofUser, due], [JSON.stringify(params), spec])) as [
@@ -65,6 +67,8 @@ export function redisCrons(redis: RedisConnection, { maxPerUser }: CronOptions):
         throw noCron(cronId);
       case 'stale':
         throw new ConflictError('the cron was changed meanwhile: read it again');
+      case 'used_up':
+        throw usedUp(Number(detail));
       case 'erasing':
         throw new BeingErasedError('this user is being erased: try again later');
       default:

@@ -99,6 +99,24 @@ describe('a thread whose run was interrupted', () => {
     expect(await waitingThreads(key)).toEqual([]);
   });
 
+  test('is listed no longer once the run with the answer has ended, which may forget the answer long before', async () => {
+    const key = thread();
+    const asked = interrupt({ expires_ms: 9_000_000_000_000, on_expiry: 'no' });
+    await interrupted(key, [asked]);
+    await store.threads.admit(resuming(key, [asked.id]));
+    const claimed = await store.claim(key);
+    const answered = await store.step(claimed, { interrupts: { open: [], answered: [] } }, { inputCommitted: true });
+    const state = { messages: claimed.head.state.messages };
+    const forgotten = await store.step(claimed, {}, { head: answered.head, state });
+    await store.finish(claimed, {
+      commit: { head: forgotten.head, state, next: [], source: 'loop', step: 3, events: [] },
+    });
+
+    expect(await waitingThreads(key)).toEqual([]);
+    const { interruptsDue, interruptsWaiting } = store.redis.keys;
+    expect(await store.redis.use((client) => client.exists(interruptsDue, interruptsWaiting))).toBe(0);
+  });
+
   test('waits again when the run with the answer is cancelled before it began, or rolled back', async () => {
     const key = thread();
     const asked = interrupt();

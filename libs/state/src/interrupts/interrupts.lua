@@ -16,8 +16,9 @@ end
 
 -- Lists the thread as one that waits, or not. p.interrupted: {threads, due, waiting}, sorted sets of the user's waiting threads by
 -- time, of all threads by their first deadline, and of all threads by time; absent where threads have no owner who could
--- answer. `question`: the last run ended with a question, which the next input answers.
-local function list_interrupts(open, member, question)
+-- answer. `question`: the last run ended with a question, which the next input answers. The record at `key` says whether it is
+-- listed, as the channel may be gone long before the run that answered ends.
+local function list_interrupts(open, member, question, key)
   if not p.interrupted then return end
   local first
   for _, asked in ipairs(open) do
@@ -27,9 +28,11 @@ local function list_interrupts(open, member, question)
   if #open > 0 or question then
     redis.call('ZADD', p.interrupted.threads, 'NX', now_ms, thread)
     redis.call('ZADD', p.interrupted.waiting, 'NX', now_ms, member)
+    redis.call('HSET', key, 'listed', '1')
   else
     redis.call('ZREM', p.interrupted.threads, thread)
     redis.call('ZREM', p.interrupted.waiting, member)
+    redis.call('HDEL', key, 'listed')
   end
   if first then
     redis.call('ZADD', p.interrupted.due, first, member)

@@ -10,5 +10,5 @@ local damage = damaged_thread()
 if damage then return { 'damaged', damage } end
 local record = read_thread()
 local open = open_in(record and record['v:interrupts'])
-list_interrupts(open, pending_member, record and record.question)
+list_interrupts(open, pending_member, record and record.question, record_key)
 return { 'ok', #open }

@@ -9,6 +9,8 @@ export interface CronStart {
   readonly nextMs: number | null;
   /** Due times that start no run. */
   readonly missed: number;
+  /** The cron has no further due time after this number of runs of due times; null: no such limit. */
+  readonly maxRuns: number | null;
   /** For the list of the cron's runs. */
   readonly entry: CronRun;
 }
@@ -23,6 +25,10 @@ export interface CronRun {
   /** Absent when no run was started. */
   readonly runId?: string;
   readonly threadId?: string;
+  /** Its number among the runs of due times, from 1; absent: started by hand, or by a version that did not count. */
+  readonly number?: number;
+  /** Whether the agent of the run has stopped the schedule. */
+  readonly hasStopped?: boolean;
   /** Why no run was started. */
   readonly error?: string;
 }
@@ -34,15 +40,21 @@ export interface CronDraft {
   readonly spec: string;
   /** The next due time in ms; null: none. Absent, for a cron that exists: it stays. */
   readonly dueMs?: number | null;
+  /** The number of runs of due times after which there is no further due time; null: no limit. */
+  readonly maxRuns: number | null;
 }
 
-export interface StoredCron extends CronDraft {
+export interface StoredCron extends Omit<CronDraft, 'maxRuns'> {
   readonly dueMs: number | null;
   readonly version: number;
   readonly createdAt: string;
   readonly updatedAt: string;
   /** Runs that it has started. */
   readonly started: number;
+  /** Of these, how many due times have started. */
+  readonly automatic: number;
+  /** The run whose agent has stopped the schedule; null: none did since it was last changed. */
+  readonly stoppedBy: string | null;
   /** Due times that started no run. */
   readonly missed: number;
   /** How often the start of the current due time was put off. */
@@ -74,7 +86,11 @@ export interface CronStore {
   now(): Promise<number>;
   /** @throws {QuotaError} when the user has all the crons that he may have */
   create(cron: CronDraft): Promise<StoredCron>;
-  /** Replaces a specification. @throws {ConflictError} when it was changed since, {NotFoundError} */
+  /**
+   * Replaces a specification.
+   *
+   * @throws {ConflictError} when it was changed since, or has a due time although its runs are used up; {NotFoundError}
+   */
   replace(cron: CronDraft, version: number): Promise<StoredCron>;
   /** @throws {NotFoundError} */
   get(userId: string, cronId: string): Promise<StoredCron>;

@@ -4,6 +4,7 @@ import type { BudgetState, Payer } from './usage-ledger.js';
 import type {
   CancelAction,
   CheckpointMetadata,
+  GoalChange,
   NextNode,
   HumanMessage,
   NumberedEvent,
@@ -70,6 +71,8 @@ export type ClaimResult =
       readonly ranMs: number;
       /** Messages that wait to join the run, oldest first; absent: none. */
       readonly waiting?: readonly WaitingMessage[];
+      /** The change of the goal that the run is to make; absent: none. */
+      readonly goalChange?: GoalChange;
     };
 
 /** A message that a client gave to a run under way. */
@@ -101,6 +104,8 @@ export interface CommitRequest {
   readonly inputCommitted?: boolean;
   /** How many of the messages that waited, from the oldest, this checkpoint contains: they wait no more. */
   readonly joined?: number;
+  /** Text of the change of the goal that this checkpoint contains. */
+  readonly goalChange?: string;
   readonly usage?: TurnUsage;
   /** Shown as the failed task of the checkpoint. */
   readonly error?: { readonly name: string; readonly message: string };
@@ -120,6 +125,8 @@ export interface CommitResult {
   readonly waiting?: readonly WaitingMessage[];
   /** The run is to stop before its next step. */
   readonly pause?: true;
+  /** The change of the goal that the run is to make; absent: none. */
+  readonly goalChange?: GoalChange;
 }
 
 export interface FinishRequest {
@@ -177,8 +184,11 @@ export interface UnownedThread extends ThreadKey {
 }
 
 export interface FinishResult {
-  /** Nothing was written: the run was about to succeed, but messages wait to join it. It has to continue. */
-  readonly steered?: true;
+  /**
+   * Nothing was written: the run was about to succeed, but this waits for it, messages to join it or else a change of the
+   * goal. It has to continue.
+   */
+  readonly steered?: 'messages' | 'goal';
   /** The events of the run's end; empty when the same owner finished the run before, as the log has them already. */
   readonly appended: readonly NumberedEvent[];
   /** Bytes of the last checkpoint and of the messages and values that it added. */
@@ -216,6 +226,8 @@ export interface RunStore {
   /** Appends events to the run's log. */
   append(lease: RunLease, events: readonly RunEvent[], options?: AppendOptions): Promise<readonly NumberedEvent[]>;
   commit(lease: RunLease, request: CommitRequest): Promise<CommitResult>;
+  /** Commits unless the run was cancelled, or messages or a change of the goal wait for it; undefined: nothing was written. */
+  commitUnlessOvertaken(lease: RunLease, request: CommitRequest): Promise<CommitResult | undefined>;
   finish(lease: RunLease, request: FinishRequest): Promise<FinishResult>;
   /** Whether a budget of today is used up. */
   isBudgetSpent(payer: Pick<Payer, 'userId' | 'apiKey'>): Promise<boolean>;

@@ -1,6 +1,7 @@
 import type {
   CancelAction,
   CheckpointView,
+  GoalState,
   Message,
   NumberedEvent,
   QuotaUse,
@@ -173,9 +174,24 @@ export interface ThreadStore {
   updateState(
     thread: ThreadKey,
     update: StateUpdate | ((state: ThreadState, now: string) => StateUpdate),
-    /** `keepsTimeline`: removed messages stay in the timeline, as those that a summary replaces. */
-    options?: { readonly checkpointId?: string; readonly asNode?: string; readonly keepsTimeline?: boolean },
+    /**
+     * `keepsTimeline`: removed messages stay in the timeline, as those that a summary replaces. `setsGoal`: the update has the
+     * goal that the client wants now, in place of a change that no run has made.
+     */
+    options?: {
+      readonly checkpointId?: string;
+      readonly asNode?: string;
+      readonly keepsTimeline?: boolean;
+      readonly setsGoal?: boolean;
+    },
   ): Promise<CheckpointView>;
+  /**
+   * Sets the goal of a thread, or removes it with null. While a run is in flight it makes the change with one of its next
+   * commits, and no later than it succeeds; until then the thread's record shows the change and the state does not.
+   *
+   * @throws {NotFoundError} for an unknown thread
+   */
+  changeGoal(thread: ThreadKey, goal: GoalState | null): Promise<void>;
 
   admit(request: AdmitRequest): Promise<AdmitResult>;
   /**

@@ -103,6 +103,8 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...own.usage,
           // The end of a run announces it to its webhook.
           ...own.outbox,
+          // The agent of a scheduled run may stop the schedule.
+          ...own.crons,
         ],
       };
     case 'subagent-pool':

@@ -10,6 +10,7 @@ import { loadScript } from '../redis/scripts.js';
 import { headOf, parseLoadReply } from '../checkpoints/stored-checkpoint.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callThread } from '../redis/thread-call.js';
+import { parseGoalChange } from '../goals/goal-change.js';
 import { parseWaiting } from '../steering/waiting-messages.js';
 import { turnParams } from '../turns/turn-params.js';
 
@@ -37,7 +38,7 @@ export async function claimThread(
   const reply = await callThread(redis, thread, script, { params, beginsTurn: true });
   if (reply[0] === 'busy' || reply[0] === 'capped') return { kind: reply[0] };
   if (reply[0] !== 'run') return { kind: 'idle' };
-  const [, epoch, flat, head, tries, ranMs, kwargs, waiting] = reply;
+  const [, epoch, flat, head, tries, ranMs, kwargs, waiting, goalChange] = reply;
   const runId = hashOf(flat).get('run_id') ?? '';
   const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };
   try {
@@ -50,6 +51,7 @@ export async function claimThread(
       exhausted: Number(tries) > settings.maxAttempts,
       ranMs: Number(ranMs),
       ...parseWaiting(waiting),
+      ...parseGoalChange(goalChange),
     };
   } catch (error) {
     // The lease is taken: a record that cannot be decoded would block every later run of the thread.

@@ -7,7 +7,8 @@
   Reply  {'idle'}: nothing to run; {'busy'}: another live owner; {'damaged', key};
          {'capped'}: the user has as many running threads as he may have
          {'run', epoch, run record, head as load.lua returns it, attempts since the last commit, ms since the first claim,
-          kwargs, false when the record holds them; messages that wait to join the run as waiting-list.lua has them, absent for none} ]]
+          kwargs, false when the record holds them; messages that wait to join the run as waiting-list.lua has them, and the change of
+          the goal that it is to make (goal-change.lua): each absent or false for none} ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
 -- @include ../includes/processes.lua
@@ -54,7 +55,7 @@ end
 
 local function reply(epoch)
   return { 'run', epoch, flat_of(run), load_head(record), run.tries,
-    now_ms - run.started, redis.call('GET', kwargs_key(run.run_id)), waiting_texts(record) }
+    now_ms - run.started, redis.call('GET', kwargs_key(run.run_id)), waiting_texts(record) or false, record.goal_change }
 end
 if is_repeated and run.run_id == record.current then
   redis.call('SET', lease_key, last_owner, 'PX', p.lease_ms)

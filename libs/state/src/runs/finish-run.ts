@@ -18,7 +18,7 @@ import { numberEvents } from '../events/number-events.js';
 import { loadScript } from '../redis/scripts.js';
 import { budgetStateOf } from '../usage/budget-state.js';
 import type { StoreSettings } from '../redis/store-settings.js';
-import { callOwned } from '../redis/thread-call.js';
+import { callOwned, type Reply } from '../redis/thread-call.js';
 import { outboxParams } from '../outbox/outbox-params.js';
 import { interruptedParams } from '../redis/interrupted-params.js';
 import { turnParams } from '../turns/turn-params.js';
@@ -71,6 +71,16 @@ const deadLetters = (redis: RedisConnection, letter: DeadLetter) => ({
   max: MAX_DEAD_LETTERS,
 });
 
+/** The result of a call that wrote nothing. */
+const toUnwritten = ([outcome, detail]: Reply): FinishResult => ({
+  ...(outcome === 'steered' ? { steered: Number(detail) > 0 ? 'messages' : 'goal' } : {}),
+  appended: [],
+  stateBytes: 0,
+  logBytes: null,
+  more: outcome === 'repeated' && detail === 1,
+  budget: 'fine',
+});
+
 /**
  * Ends the run that the lease is for. A run whose cancel flag says rollback is rolled back whatever the request says,
  * and then only its `end` is appended.
@@ -110,10 +120,7 @@ export async function finishRun(
     },
     texts: [...last.texts, ...entryTexts(entries)],
   });
-  if (reply[0] === 'steered')
-    return { steered: true, appended: [], stateBytes: 0, logBytes: null, more: false, budget: 'fine' };
-  if (reply[0] === 'repeated')
-    return { appended: [], stateBytes: 0, logBytes: null, more: reply[1] === 1, budget: 'fine' };
+  if (reply[0] === 'steered' || reply[0] === 'repeated') return toUnwritten(reply);
   const [, rolledBack, first, checkpointId, createdAt, more, logBytes, budget] = reply;
   const rest = { logBytes: Number(logBytes), more: more === 1, budget: budgetStateOf(budget) };
   if (rolledBack === 1) return { appended: numberEvents(first, [end('interrupted')]), stateBytes: 0, ...rest };

@@ -12,13 +12,15 @@
               texts: those of run-commit.lua, then the other entries
   Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run: of the
           thread, or of a user who has a slot again; bytes of the event log, what the ledger says of the budgets}
-         {'steered'}: messages wait to join the run, which therefore continues; nothing is written
+         {'steered', how many messages wait to join the run}: these, or a change of the goal, wait for the run, which therefore
+          continues; nothing is written
          {'repeated', 1 when more is to run}: this owner ended the run before, as each epoch has one owner
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
 -- @include ../interrupts/interrupts.lua
 -- @include ../steering/waiting-list.lua
+-- @include ../goals/goal-change.lua
 local turns = p.turns
 -- @include ../turns/turn-queue.lua
 local user = user_of(pending_member)
@@ -40,8 +42,9 @@ if p.dead_letters and is_damaged(p.dead_letters.key, 'list') then return { 'dama
 if p.commit and not rollback and is_stale(record, p.commit) then return { 'fenced', 'another head' } end
 
 -- A run that was stopped, or ends at a breakpoint, leaves them to the next run of the thread.
-if p.status == 'success' and not rollback and not p.has_next and run.cancel == '' and count_waiting(record) > 0 then
-  return { 'steered' }
+if p.status == 'success' and not rollback and not p.has_next and run.cancel == '' then
+  local waiting = count_waiting(record)
+  if waiting > 0 or has_goal_change(record) then return { 'steered', waiting } end
 end
 
 -- Everything above the base belongs to this run: no other writer exists while it is current.
@@ -61,6 +64,7 @@ local function roll_back()
   record.head = base
   drop_rows(run)
   forget_waiting(record, run.run_id)
+  return_goal_change(record, run)
   forget_run(record, run)
 end
 
@@ -122,6 +126,7 @@ else
     p.commit.has_pruned = run.input_committed == '1'
     checkpoint, created_at, thread_fields, used = commit_step(record, run)
     append_to(fields, unpack(used))
+    append_to(fields, unpack(settle_goal_change(record)))
   end
   for _, events in ipairs(p.more_events) do add_event(run, take(), events) end
   add_end(run, p.status)
@@ -149,8 +154,8 @@ local asked = asked_after(thread_fields)
 local open = open_in(asked)
 local more = settle(record, settled_status(open), '', thread_fields)
 local question = p.question and not rollback
-if (asked or record['v:interrupts'] or question or record.question) and record.temporary ~= '1' then
-  list_interrupts(open, pending_member, question)
+if (asked or record.listed or question or record.question) and record.temporary ~= '1' then
+  list_interrupts(open, pending_member, question, record_key)
   if question then redis.call('HSET', record_key, 'question', '1') else redis.call('HDEL', record_key, 'question') end
 end
 if turns and leave_running(user, thread_id) then more = true end

@@ -1,5 +1,6 @@
+import { BugError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { CommitRequest, RunLease, RunStore } from '../ports/run-store.js';
+import type { CommitRequest, CommitResult, RunLease, RunStore } from '../ports/run-store.js';
 import { claimThread, loadCheckpoint } from './claim-thread.js';
 import {
   type CheckpointDraft,
@@ -24,6 +25,7 @@ import { type StoreOptions, storeSettings } from '../redis/store-settings.js';
 import { budgetStateOf } from '../usage/budget-state.js';
 import { isBudgetSpent } from '../usage/is-budget-spent.js';
 import { callOwned } from '../redis/thread-call.js';
+import { parseGoalChange } from '../goals/goal-change.js';
 import { parseWaiting } from '../steering/waiting-messages.js';
 import { listOrphans, listUnowned } from './unowned-threads.js';
 
@@ -48,7 +50,11 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     return isSweepDue(log) ? sweepLog(redis, thread, log) : null;
   }
 
-  async function commit(lease: RunLease, request: CommitRequest) {
+  async function commit(
+    lease: RunLease,
+    request: CommitRequest,
+    unlessOvertaken?: boolean,
+  ): Promise<CommitResult | undefined> {
     const draft = draftOf(request, lease.runId);
     const call = await checkpointCall(draft, await sweepFor(lease, draft), settings);
     const entries = logEntries(request.events, settings);
@@ -56,11 +62,13 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
       params: {
         ...writeParams,
         after: request.after,
+        unless_overtaken: unlessOvertaken,
         ...progressParams(request, entries, settings.ledger),
         commit: call.params,
       },
       texts: [...entryTexts(entries), ...call.texts],
     });
+    if (reply[0] === 'overtaken') return undefined;
     const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]) };
     const head = toWrittenHead(draft, call, minted);
     settings.heads?.set(lease, head);
@@ -72,13 +80,19 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
       budget: budgetStateOf(reply[5]),
       ...parseWaiting(reply[6]),
       ...(reply[7] === '1' ? { pause: true as const } : {}),
+      ...parseGoalChange(reply[8]),
     };
   }
 
   return {
     claim: (thread, claimId) => claimThread(redis, settings, thread, claimId),
     append: eventAppender(redis, settings),
-    commit,
+    commit: async (lease, request) => {
+      const committed = await commit(lease, request);
+      if (committed === undefined) throw new BugError('a commit without conditions was refused');
+      return committed;
+    },
+    commitUnlessOvertaken: (lease, request) => commit(lease, request, true),
     finish: (lease, request) => finishRun(redis, settings, lease, request),
     isBudgetSpent: async (payer) => settings.ledger !== undefined && isBudgetSpent(redis, settings.ledger, payer),
     loadCheckpoint: (thread, checkpointId) => loadCheckpoint(redis, thread, checkpointId),

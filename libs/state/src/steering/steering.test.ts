@@ -86,7 +86,7 @@ describe('admission with strategy steer', () => {
 
     const refused = await store.finish({ lease });
 
-    expect(refused).toMatchObject({ steered: true, appended: [] });
+    expect(refused).toMatchObject({ steered: 'messages', appended: [] });
     expect(await store.dump()).toEqual(before);
     const joined = await store.step({ lease, head }, { messages: [human('wait')] }, { joined: 1 });
     expect(joined.waiting).toBeUndefined();
@@ -103,7 +103,7 @@ describe('admission with strategy steer', () => {
       const finishes = store.finish({ lease });
       const [finished, admitted] = await Promise.all([finishes, early ?? steers()]);
 
-      if (finished.steered === true) {
+      if (finished.steered === 'messages') {
         expect(admitted.run.run_id).toBe(run.run_id);
         await store.step({ lease, head }, { messages: [more] }, { joined: 1 });
         expect((await store.finish({ lease })).steered).toBeUndefined();

@@ -38,6 +38,7 @@ local function end_with(id)
     if is_listed(name) then redis.call('HSET', copy, 'v:' .. name, redis.call('HGET', log_key, 'c' .. entry)) end
   end
   redis.call('HSET', copy, 'head', id, 'status', 'idle', 'settled', 'idle')
+  redis.call('HDEL', copy, 'goal_change')
 end
 
 for index, key in ipairs({ record_key, log_key, checkpoints_key, order_key, feed_key }) do
@@ -46,12 +47,12 @@ end
 local metadata = take()
 redis.call('HSET', copy, 'created_at', now_iso, 'updated_at', now_iso, 'pruned', '',
   'metadata', metadata ~= '' and metadata or record.metadata)
-redis.call('HDEL', copy, 'epoch', 'delayed', 'steering', 'question')
+redis.call('HDEL', copy, 'epoch', 'delayed', 'steering', 'question', 'listed')
 if p.at then end_with(p.at) end
 local open = open_in(redis.call('HGET', copy, 'v:interrupts'))
 if #open > 0 then
   redis.call('HSET', copy, 'status', 'interrupted', 'settled', 'interrupted')
-  list_interrupts(open, pending_member:match('^[^/]+') .. '/' .. p.target)
+  list_interrupts(open, pending_member:match('^[^/]+') .. '/' .. p.target, nil, copy)
 end
 redis.call('HSET', jobs, 'floor', record.next_entry - 1)
 redis.call('ZADD', threads_key, now_ms, p.target)

@@ -34,7 +34,7 @@ export async function runWithCuts(
   for (let attempt = 1; ; attempt += 1) {
     const from = head?.state ?? state;
     const host = hostFor(from, cuts[attempt - 1]);
-    const position = head?.next[0] ?? 'start';
+    const position = head === undefined ? 'start' : (head.next[0] ?? 'end');
     const outcome = await orDeath(
       runAttempt({ attempt, host, state: from, step: head?.step ?? 0, position, turnsTaken }),
     );

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { killed } from './server-process.js';
 
 const MAX_OUTPUT_CHARS = 1_000_000;
@@ -45,7 +45,8 @@ export interface TestService {
 export async function startService(options: ServiceOptions): Promise<TestService> {
   const entry = resolve(options.entry);
   if (!existsSync(entry)) throw new Error(`${options.entry} is not built`);
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', process.execPath, '--enable-source-maps', entry], {
+  const node = [process.execPath, '--enable-source-maps', '--require', join(__dirname, 'code-cache.cjs')];
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...node, entry], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },
   });

@@ -10,7 +10,7 @@ import type { Logger, ThreadKey } from '@caribou/core';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 import { parse } from '../../http/parse-input.js';
-import type { StartHeaders } from '../../runs/runs.service.js';
+import type { StartHeaders } from '../../runs/started-run.js';
 import { seqBefore } from '../sequence.js';
 import { internalReply, isPassing, ProtocolRefusal, refusalReply } from './protocol-refusal.js';
 import { RunCommands } from './run-commands.js';

@@ -15,7 +15,8 @@ import type { ThreadStore } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 import { parse } from '../../http/parse-input.js';
-import { RunsService, type StartHeaders } from '../../runs/runs.service.js';
+import { RunsService } from '../../runs/runs.service.js';
+import type { StartHeaders } from '../../runs/started-run.js';
 import { ProtocolRefusal } from './protocol-refusal.js';
 
 /** A run and its ordinal in the thread. */
@@ -37,6 +38,9 @@ export class RunCommands {
    * run is under way and no strategy is named, the input is for that run.
    */
   async start(thread: ThreadKey, params: CommandParams<'run.start'>, headers: StartHeaders): Promise<ThreadRun> {
+    // A repeated request that answered finds nothing open any more.
+    const repeated = await this.runs.findRepeated(thread, headers);
+    if (repeated !== null) return repeated;
     const { multitaskStrategy, langsmith_tracer: tracer, ...given } = params;
     if (tracer !== undefined && tracer !== null)
       throw new ProtocolRefusal(
@@ -50,8 +54,10 @@ export class RunCommands {
     try {
       return await this.admit(thread, body, headers);
     } catch (error) {
-      const isForRunUnderWay = error instanceof ConflictError && (strategy === undefined || strategy === null);
-      if (!isForRunUnderWay) throw error;
+      if (!(error instanceof ConflictError)) throw error;
+      // Somebody else has answered in the meantime: an answer is no message for the run that continues.
+      if (answer !== undefined) throw refusedAnswer(error);
+      if (strategy !== undefined && strategy !== null) throw error;
       return await this.admit(thread, { ...body, multitask_strategy: 'steer' }, headers);
     }
   }
@@ -60,15 +66,13 @@ export class RunCommands {
   async respond(thread: ThreadKey, params: CommandParams<'input.respond'>, headers: StartHeaders): Promise<ThreadRun> {
     const { update, goto, config, metadata } = params;
     const resume = answersOf(params);
-    const assistant_id = await this.assistantOf(thread);
+    const assistant_id = await this.assistantThatAsks(thread);
     const command = { resume, ...nonNull({ update, goto }) };
     const body = parse(RunCreate, { assistant_id, command, ...nonNull({ config, metadata }) }, 'params');
     try {
       return await this.runs.start(thread, body, headers);
     } catch (error) {
-      // Also of a thread that runs: somebody else has answered.
-      if (error instanceof ConflictError) throw new ProtocolRefusal('no_such_interrupt', error.message);
-      throw error;
+      throw error instanceof ConflictError ? refusedAnswer(error) : error;
     }
   }
 
@@ -125,12 +129,27 @@ export class RunCommands {
     }
   }
 
+  /** @throws {ProtocolRefusal} `no_such_interrupt` when the user has no such thread */
+  private async assistantThatAsks(thread: ThreadKey): Promise<string> {
+    try {
+      return await this.assistantOf(thread);
+    } catch (error) {
+      if (error instanceof NotFoundError) throw new ProtocolRefusal('no_such_interrupt', error.message);
+      throw error;
+    }
+  }
+
   /** The assistant that the thread was started with. */
   private async assistantOf(thread: ThreadKey): Promise<string> {
     const { metadata } = await this.store.getThread(thread);
     const id = metadata['assistant_id'];
     return typeof id === 'string' ? id : LEAD_AGENT;
   }
+}
+
+/** Also of a thread that runs: somebody else has answered. An interrupt that is open, but about another call, is there. */
+function refusedAnswer(error: ConflictError): Error {
+  return error.details['field'] === 'call_hash' ? error : new ProtocolRefusal('no_such_interrupt', error.message);
 }
 
 const noCheckpoint = (id: string): ProtocolRefusal =>
@@ -143,7 +162,11 @@ function checkpointOf(config: unknown): { readonly checkpoint_id?: unknown } {
   return id === undefined || id === null ? {} : { checkpoint_id: id };
 }
 
-/** The answers by interrupt. @throws {ProtocolRefusal} for an id that no interrupt has */
+/**
+ * The answers by interrupt.
+ *
+ * @throws {ProtocolRefusal} for an id that no interrupt has, and for two answers to one
+ */
 function answersOf(params: CommandParams<'input.respond'>): Readonly<Record<string, unknown>> {
   const { interrupt_id: id, response } = params;
   const answers = params.responses ?? (id === undefined ? [] : [{ interrupt_id: id, response }]);
@@ -153,6 +176,13 @@ function answersOf(params: CommandParams<'input.respond'>): Readonly<Record<stri
         'no_such_interrupt',
         `the thread waits for no answer to interrupt ${given.slice(0, 100)}`,
       );
+  const ids = answers.map(({ interrupt_id: given }) => given);
+  const second = ids.findIndex((given, index) => ids.indexOf(given) < index);
+  if (second !== -1)
+    throw new ProtocolRefusal(
+      'invalid_argument',
+      `params.responses[${second}].interrupt_id: there is another answer to ${ids[second] ?? ''}`,
+    );
   return Object.fromEntries(answers.map(({ interrupt_id: given, response: answer = null }) => [given, answer]));
 }
 

@@ -211,6 +211,15 @@ describe(RunProjection, () => {
     expect(of(events, 'input.requested')).toEqual([[[], { interrupt_id: question.id, payload: 'May I?' }]]);
   });
 
+  test('a question of a subagent has the namespace of the subagent', () => {
+    const question = { id: 'a'.repeat(32), value: 'May I?', resumable: true as const, when: 'during' as const };
+    const asked = checkpoint({ interrupts: [{ ...question, namespace: ['task:call_1'] }], next: ['tools'] });
+    const events = project(log(start(), asked, end('interrupted')));
+    expect(of(events, 'input.requested')).toEqual([
+      [['tools:call_1'], { interrupt_id: question.id, payload: 'May I?' }],
+    ]);
+  });
+
   test('events beyond the numbers of one share the last one, under ids of their own', () => {
     const content = Array.from({ length: 100 }, (_, index) => ({ type: 'text', text: `t${index}` }));
     const message = { ...ai('', 'm1'), content };

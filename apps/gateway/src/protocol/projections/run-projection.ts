@@ -11,7 +11,7 @@ import type { ProjectionContext } from '../../runs/streams/projections/frame.js'
 import { initialState, reduce } from '../../runs/streams/projections/projection-state.js';
 import { stableId } from '../../runs/streams/projections/stable-id.js';
 import { tasks } from '../../runs/streams/projections/tasks.js';
-import { json, type ProjectedEvent, ROOT, type SequencedEvent } from '../projected-event.js';
+import { askerNamespace, json, type ProjectedEvent, ROOT, type SequencedEvent } from '../projected-event.js';
 import { isShared, LAST_INDEX, SHARED_INDEX, toSeq } from '../sequence.js';
 import { runEnded, runStarted } from './lifecycle.js';
 import { type MessageOrigin, MessageStreams, wholeMessage } from './messages.js';
@@ -151,7 +151,7 @@ export class RunProjection {
     const added = interrupts.filter(({ id }) => !this.requestedIds.has(id));
     for (const { id } of added) this.requestedIds.add(id);
     return added.map(({ id, value, response_schema, namespace = ROOT }) =>
-      inputEvent('input.requested', namespace, {
+      inputEvent('input.requested', askerNamespace(namespace), {
         interrupt_id: id,
         payload: value,
         ...omitUndefined({ response_schema }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { LEAD_AGENT } from '../../records/runs.js';
 import { ASSISTANT_FIELDS, AssistantReply, AssistantVersionReply } from '../threads/replies.js';
 import { RunConfig } from '../threads/run-create.js';
-import { FreeJson, OpenContext, QueryFlag, route, Unsupported, ClientMetadata } from '../route.js';
+import { FreeJson, OpenContext, orEmpty, QueryFlag, route, Unsupported, ClientMetadata } from '../route.js';
 
 const AssistantPath = z.object({ assistant_id: z.string().min(1).max(200) });
 
@@ -18,8 +18,6 @@ const page = {
   limit: z.number().int().min(1).max(1_000).default(10),
   offset: z.number().int().min(0).max(1_000_000).default(0),
 };
-
-const orEmpty = <Schema extends z.ZodType>(schema: Schema) => z.preprocess((value) => value ?? {}, schema);
 
 const search = route({
   name: 'searchAssistants',

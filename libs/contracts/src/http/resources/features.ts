@@ -11,8 +11,15 @@ const Switch = z.object({ enabled: z.boolean() });
 export const FeaturesReply = z.object({
   agents_api: Switch,
   browser_control: Switch,
+  goals: Switch,
   input_polish: Switch,
   mcp_tasks: Switch,
+  scheduled_tasks: z.object({
+    available: z.literal(true),
+    running: z.literal(true),
+    tool_enabled: z.literal(false).describe('Conversations cannot make tasks'),
+    min_interval_seconds: z.number().int(),
+  }),
 });
 export type FeaturesReply = z.infer<typeof FeaturesReply>;
 
@@ -68,22 +75,10 @@ const mcpTasks = route({
   refusals: [404],
 });
 
-const goal = route({
-  name: 'getThreadGoal',
-  group,
-  method: 'GET',
-  path: '/threads/:thread_id/goal',
-  summary: 'The goal of a thread: none, as goals cannot be set.',
-  params: ThreadPath,
-  reply: z.object({ goal: z.null() }),
-  refusals: [404],
-});
-
 export const featureRoutes = {
   features,
   channels,
   channelConnections,
   workspaceChanges,
   mcpTasks,
-  goal,
 };

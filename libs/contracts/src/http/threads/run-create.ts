@@ -25,6 +25,7 @@ const serverOwned = new Set([
   'channel_user_id',
   'checkpoint_id',
   'checkpoint_ns',
+  'scheduled_task',
 ]);
 const isClientKey = ([key, value]: readonly [string, unknown]): boolean =>
   value !== null && !serverOwned.has(key) && !key.startsWith('__') && !key.startsWith('langgraph_auth');

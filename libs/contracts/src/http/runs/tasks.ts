@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ThreadId } from '../../common/ids.js';
 import { ShownMessage } from '../../records/messages.js';
 import { TokenCounts } from '../../records/token-counts.js';
-import { queryInt, route } from '../route.js';
+import { route } from '../route.js';
 
 const group = 'Tasks';
 
@@ -54,52 +54,4 @@ const get = route({
   refusals: [404],
 });
 
-const MAX_EVENTS = 2_000;
-const STEP = 'subagent.step';
-
-/** Values separated by commas, or the key repeated. */
-const EventTypes = z.preprocess(
-  (value) => (typeof value === 'string' ? value.split(',') : value),
-  z.array(z.string().max(100)).max(20),
-);
-
-const SubagentStep = z.object({
-  event_type: z.literal(STEP),
-  seq: z.int().min(1).describe('Increases; after_seq of the next page'),
-  run_id: z.string(),
-  thread_id: z.string(),
-  created_at: z.string(),
-  metadata: z.object({ task_id: z.string(), message_index: z.int() }),
-  content: z.object({
-    task_id: z.string(),
-    message_index: z.int().describe('As in the task_running event of the step'),
-    kind: z.enum(['ai', 'tool']),
-    text: z.string(),
-    truncated: z.boolean(),
-    tool_calls: z
-      .array(z.object({ name: z.string(), args: z.unknown(), args_truncated: z.literal(true).optional() }))
-      .optional(),
-    tool_name: z.string().optional(),
-    tool_call_id: z.string().optional(),
-  }),
-});
-export type SubagentStep = z.infer<typeof SubagentStep>;
-
-const events = route({
-  name: 'listRunEvents',
-  group,
-  method: 'GET',
-  path: '/threads/:thread_id/runs/:run_id/events',
-  summary: 'Steps of the subagents of a run as DeerFlow stores them. There are no events of other types.',
-  params: RunPath,
-  query: z.object({
-    event_types: EventTypes.optional().describe('Without subagent.step, none are found'),
-    task_id: z.string().min(1).max(100).optional(),
-    limit: queryInt(500, 1, MAX_EVENTS),
-    after_seq: queryInt(0, 0, Number.MAX_SAFE_INTEGER),
-  }),
-  reply: z.array(SubagentStep).describe('Oldest first; fewer than limit on the last page'),
-  refusals: [404],
-});
-
-export const taskRoutes = { list, get, events };
+export const taskRoutes = { list, get };
