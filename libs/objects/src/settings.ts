@@ -3,6 +3,7 @@ import { ConfigError, Secret } from '@caribou/config';
 import { omitUndefined } from '@caribou/contracts';
 import { z } from 'zod';
 import type { FolderSettings } from './folder/folder-store.js';
+import { MAX_PAGE } from './object-key.js';
 import type { S3Settings } from './s3/s3-settings.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -121,6 +122,7 @@ function toS3(file: z.output<typeof S3File>): S3Settings {
     timeoutMs: file.timeout_ms,
     maxAttempts: file.max_attempts,
     maxRequests: file.max_requests,
+    pageObjects: MAX_PAGE,
     multipartBytes: file.multipart_bytes,
     partBytes: file.part_bytes,
   };

@@ -21,6 +21,8 @@ export interface S3Settings {
   readonly maxAttempts: number;
   /** Requests at the same time. */
   readonly maxRequests: number;
+  /** Objects of one page of a list; a store gives at most 1,000. */
+  readonly pageObjects: number;
   /** Objects above this size are uploaded in parts, in bytes. */
   readonly multipartBytes: number;
   /** Size of a part; two are held in memory by each upload. */
