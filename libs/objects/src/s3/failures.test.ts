@@ -244,6 +244,7 @@ describe('bodies that break', () => {
 describe('refusals that last', () => {
   test.each([
     ['InvalidAccessKeyId', 403, 'credentials', 'check access_key_id'],
+    ['XAdminUserNotFound', 404, 'credentials', 'check access_key_id'],
     ['SignatureDoesNotMatch', 403, 'credentials', 'check secret_access_key'],
     ['ExpiredToken', 400, 'credentials', 'set new keys'],
     ['AccessDenied', 403, 'permission', 'the key needs s3:ListBucket'],
