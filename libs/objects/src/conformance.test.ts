@@ -1,5 +1,12 @@
 import { silentLogger } from '@caribou/core';
-import { missingForMoto, type S3TestServer, startMoto, startS3rver, temporaryFolder } from '@caribou/testing';
+import {
+  missingForMoto,
+  rootInMemory,
+  type S3TestServer,
+  startMoto,
+  startS3rver,
+  temporaryFolder,
+} from '@caribou/testing';
 import { openObjectStore, type OpenedStore, objectStoreSettings } from './index.js';
 import { describeObjectStore } from './testing/conformance.js';
 import { openScripted } from './testing/open-scripted.js';
@@ -9,7 +16,7 @@ const LARGE_BYTES = 5 * 1024 * 1024 + 1_000;
 const PAGE_OBJECTS = 20;
 
 describe('in a folder', () => {
-  const section = { folder: { path: temporaryFolder(), durable: false } };
+  const section = { folder: { path: temporaryFolder(rootInMemory()), durable: false } };
   const store = openObjectStore(objectStoreSettings(section, '/unused'), silentLogger);
   describeObjectStore('folder', { store: () => store, largeBytes: LARGE_BYTES, pageObjects: 1_000 });
 });

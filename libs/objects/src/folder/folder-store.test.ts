@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, truncateSync, wr
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { silentLogger, systemClock } from '@caribou/core';
-import { temporaryFolder, waitFor } from '@caribou/testing';
+import { rootInMemory, temporaryFolder, waitFor } from '@caribou/testing';
 import { openObjectStore } from '../open-object-store.js';
 import type { OpenedStore } from '../opened-store.js';
 import { readVerified } from '../read-verified.js';
@@ -11,7 +11,7 @@ import { objectStoreSettings } from '../settings.js';
 import { bodyOf, noise, readAll, sha256Of } from '../testing/bodies.js';
 import { folderFailure } from './folder-failure.js';
 
-const home = temporaryFolder();
+const home = temporaryFolder(rootInMemory());
 let folders = 0;
 
 function newStore(
