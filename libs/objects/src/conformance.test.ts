@@ -1,18 +1,25 @@
 import { objectStoreConfig } from '@caribou/config';
 import { silentLogger } from '@caribou/core';
-import type { S3TestServer } from '@caribou/testing';
-import { missingForMoto, startMoto, startS3rver, temporaryFolder } from '@caribou/testing';
-
+import {
+  missingForMoto,
+  rootInMemory,
+  type S3TestServer,
+  startMoto,
+  startS3rver,
+  temporaryFolder,
+} from '@caribou/testing';
 import { openObjectStore, type OpenedStore } from './index.js';
 import { describeObjectStore } from './testing/conformance.js';
-import { s3Section } from './testing/s3-section.js';
+import { openScripted } from './testing/open-scripted.js';
 
 const LARGE_BYTES = 5 * 1024 * 1024 + 1_000;
+/** A list of S3 has pages of 1,000 as well, which would take most of the time of the suite. */
+const PAGE_OBJECTS = 20;
 
 describe('in a folder', () => {
-  const home = temporaryFolder();
-  const store = openObjectStore(objectStoreConfig(undefined, home), silentLogger);
-  describeObjectStore('folder', { store: () => store, largeBytes: LARGE_BYTES, manyObjects: 1_300 });
+  const section = { folder: { path: temporaryFolder(rootInMemory()), durable: false } };
+  const store = openObjectStore(objectStoreConfig(section, '/unused'), silentLogger);
+  describeObjectStore('folder', { store: () => store, largeBytes: LARGE_BYTES, pageObjects: 1_000 });
 });
 
 /** The suite on a server that is started once for it. */
@@ -26,13 +33,17 @@ function describeServer(
     let store: OpenedStore;
     beforeAll(async () => {
       started = await start();
-      store = openObjectStore(
-        objectStoreConfig(s3Section(started.server.url, started.access), '/unused'),
-        silentLogger,
-      );
+      const { server, access } = started;
+      const keys = { access_key_id: access.accessKeyId, secret_access_key: access.secretAccessKey };
+      ({ store } = openScripted(server.url, keys, { changes: { pageObjects: PAGE_OBJECTS } }));
     }, 120_000);
     afterAll(() => started.server.stop());
-    describeObjectStore(name, { store: () => store, largeBytes: LARGE_BYTES, manyObjects: 1_003, faults });
+    describeObjectStore(name, {
+      store: () => store,
+      largeBytes: LARGE_BYTES,
+      pageObjects: PAGE_OBJECTS,
+      faults,
+    });
   });
 }
 

@@ -4,6 +4,8 @@ import { StoreFailure } from './store-failure.js';
 
 /** Bytes per second that a store must manage on average, or the work on an object is given up. */
 const LEAST_BYTES_PER_SECOND = 256 * 1024;
+/** What a timer takes. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface Deadline {
   /** In milliseconds, of the work without the time for `bytes`. */
@@ -19,8 +21,8 @@ export interface Deadline {
 /**
  * Runs work that ends in time, or is given up: also when it does not look at its signal, as a system call on a disk that hangs.
  *
- * @throws the reason of the caller's signal, the last failure, else a StoreFailure with the reason `timeout`, AppErrors of the work, or else what
- *   `translate` makes of its error
+ * @throws the reason of the caller's signal; when the time is over the last failure, or a StoreFailure with the reason `timeout`;
+ *   AppErrors of the work, and what `translate` makes of its other errors
  */
 export async function withDeadline<T>(
   { timeoutMs, bytes = 0, signal, lastFailure }: Deadline,
@@ -28,7 +30,7 @@ export async function withDeadline<T>(
   translate: (error: unknown) => unknown = (error) => error,
 ): Promise<T> {
   signal?.throwIfAborted();
-  const totalMs = timeoutMs + Math.ceil((bytes / LEAST_BYTES_PER_SECOND) * 1_000);
+  const totalMs = Math.min(timeoutMs + Math.ceil((bytes / LEAST_BYTES_PER_SECOND) * 1_000), MAX_TIMER_MS);
   const stop = new AbortController();
   // The work may consist of many requests at the same time.
   setMaxListeners(0, stop.signal);

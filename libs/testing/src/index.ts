@@ -83,4 +83,5 @@ export { json, redirectTo, type Site, type SiteRoute, startSite } from './server
 export { startTokenServer, type TokenServer } from './servers/token-server.js';
 export { transcriptFaults } from './models/transcript-validator.js';
 export { waitFor } from './util/wait-for.js';
+export { rootInMemory } from './util/root-in-memory.js';
 export { temporaryFolder } from './util/temporary-folder.js';

@@ -5,6 +5,9 @@ import { ConfigError } from '../common/config-error.js';
 import { Secret } from '../common/secret.js';
 import { type FilesFile, ObjectStoreFile } from '../schema/files-schema.js';
 
+/** The most objects that S3 lists in one page. */
+const MAX_PAGE_OBJECTS = 1_000;
+
 export interface FolderStoreConfig {
   /** Absolute path; created when it is missing. */
   readonly path: string;
@@ -34,6 +37,8 @@ export interface S3StoreConfig {
   readonly maxAttempts: number;
   /** Requests at the same time. */
   readonly maxRequests: number;
+  /** Objects of one page of a list; a store gives at most 1,000. */
+  readonly pageObjects: number;
   /** Objects above this size are uploaded in parts, in bytes. */
   readonly multipartBytes: number;
   /** Size of a part; two are held in memory by each upload. */
@@ -96,6 +101,7 @@ function toS3(file: NonNullable<z.output<typeof ObjectStoreFile>['s3']>): S3Stor
     timeoutMs: file.timeout_ms,
     maxAttempts: file.max_attempts,
     maxRequests: file.max_requests,
+    pageObjects: MAX_PAGE_OBJECTS,
     multipartBytes: file.multipart_bytes,
     partBytes: file.part_bytes,
   };

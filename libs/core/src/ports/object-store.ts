@@ -40,7 +40,9 @@ export interface ObjectPage {
 /**
  * A store of immutable objects: a folder, or a service with the protocol of S3. Keys consist of lower-case letters, digits, `-`, `_`,
  * `.` and `/`, at most 512 characters; what is between two `/` has 1 to 200 characters and is neither `.` nor `..`. Other keys, prefixes
- * and ranges are refused with an InvalidRequestError. An object that was put is visible to every later `get`, `head` and `list` of every process, whole or not at all.
+ * and ranges are refused with an InvalidRequestError. A key should not be another one with `/` and more: some services that keep
+ * objects in files refuse that. An object that was put is visible to every later `get`, `head` and `list` of every
+ * process, whole or not at all.
  * Every method has a deadline and is repeated a bounded number of times when the store is away, overloaded or cuts an answer.
  */
 export interface ObjectStore {

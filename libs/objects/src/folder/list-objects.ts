@@ -6,7 +6,7 @@ import { isKey, MAX_PAGE } from '../object-key.js';
 import { fileOf, segmentOf } from './object-path.js';
 
 /** Names of one directory that are looked at together; a larger directory is read again for the next ones. */
-const NAMES_AT_ONCE = 2 * MAX_PAGE;
+const NAMES_AT_ONCE = MAX_PAGE + 1;
 const STATS_AT_ONCE = 32;
 
 interface Search {
@@ -16,7 +16,7 @@ interface Search {
   readonly signal: AbortSignal;
 }
 
-/** One page of the objects, in ascending order of their keys; needs memory for two pages in each level of directories. */
+/** One page of the objects, in ascending order of their keys; needs memory for two pages for each level of directories. */
 export async function listObjects(search: Search): Promise<ObjectPage> {
   const keys: string[] = [];
   let next: string | undefined;

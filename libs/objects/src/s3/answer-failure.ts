@@ -64,6 +64,8 @@ type Fault = readonly [StoreFailureReason, string];
 /** Codes that the operator must do something about. */
 const lastingCodes: Readonly<Record<string, Fault>> = {
   InvalidAccessKeyId: ['credentials', 'it does not know the key: check access_key_id in files.store.s3'],
+  // versitygw's code of the same.
+  XAdminUserNotFound: ['credentials', 'it does not know the key: check access_key_id in files.store.s3'],
   SignatureDoesNotMatch: [
     'credentials',
     'the signature is not right: check secret_access_key and region in files.store.s3, and that no proxy changes the host name',

@@ -108,7 +108,7 @@ export class S3ObjectStore implements OpenedStore {
 
   async list(prefix: string, after = '', signal?: AbortSignal): Promise<ObjectPage> {
     checkPrefix(prefix);
-    return this.#list({ prefix, after, max: MAX_PAGE }, signal);
+    return this.#list({ prefix, after, max: this.#settings.pageObjects }, signal);
   }
 
   async #list({ prefix = '', after = '', max }: PageRequest, signal: AbortSignal | undefined): Promise<ObjectPage> {

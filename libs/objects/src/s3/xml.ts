@@ -41,7 +41,8 @@ export function parseXml(text: string, roots: readonly string[]): XmlElement {
   };
   parser.ontext = addText;
   parser.oncdata = addText;
-  parser.write(text).close();
+  // A store that takes long sends spaces meanwhile.
+  parser.write(text.trimStart()).close();
   const root = top.children[0] ?? fail('it is empty');
   return roots.includes(root.name) ? root : fail(`its root is not ${roots.join(' or ')}`);
 }
