@@ -74,7 +74,7 @@ const join = (directory: Buffer, name: Buffer): Buffer => Buffer.concat([directo
 const pick = <T>(items: readonly T[], at: number): T => items[at % items.length] as T;
 
 function entriesBelow(roots: readonly string[]): { readonly directories: Buffer[]; readonly all: Buffer[] } {
-  const directories = roots.map((root) => Buffer.from(root));
+  const directories: Buffer[] = roots.map((root) => Buffer.from(root));
   const all: Buffer[] = [];
   for (let at = 0; at < directories.length && at < 60; at += 1) {
     const directory = directories[at] as Buffer;

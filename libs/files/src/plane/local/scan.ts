@@ -83,7 +83,9 @@ async function lookAround(
     sighting.found.set(path, stamp);
     if (stamp.kind !== 'directory') continue;
     const known = index.entries.get(path)?.stamp;
-    if (known?.kind !== 'directory' || known.ino !== stamp.ino) moved.add(path);
+    // No command can move a data directory.
+    const isMoved = parentOf(path) !== undefined && (known?.kind !== 'directory' || known.ino !== stamp.ino);
+    if (isMoved) moved.add(path);
     else if (stamp.ctimeMs > sinceOf(index)) childrenOf(local, sighting, path);
   }
   const highest = [...moved].filter((path) => !directoriesAbove(path).some((above) => moved.has(above)));
@@ -160,7 +162,11 @@ async function unchangedEntry(
 function removedOf({ entries }: CopyIndex, { found, listed, missing }: Sighting): ReadonlySet<string> {
   const removed = new Set<string>();
   const lostDirectories = new Set<string>();
-  for (const [path, { node }] of entries) {
+  // Without a list of names only what was looked at can be gone.
+  const paths = listed.size === 0 ? [...found.keys(), ...missing] : entries.keys();
+  for (const path of paths) {
+    const node = entries.get(path)?.node;
+    if (node === undefined) continue;
     const kind = found.get(path)?.kind;
     const parent = parentOf(path);
     const names = parent === undefined ? undefined : listed.get(parent);
