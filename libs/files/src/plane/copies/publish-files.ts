@@ -1,6 +1,6 @@
 import { ConflictError } from '@caribou/contracts';
 import type { FileCommit, FileGenerations, FileHead, FileWriter, ThreadKey } from '@caribou/core';
-import type { PublishPlan, StoredChanges } from './publish.js';
+import type { PublishPlan, StoredChanges } from './publication.js';
 import type { WorkingCopies } from './working-copies.js';
 
 export interface PublishParts {

@@ -18,11 +18,8 @@ import { mergeChanges } from '../tree/merge-tree.js';
 import { NEW_DIRECTORY, parentOf, partOfPath, sameNode, sizeOf } from '../tree/tree-nodes.js';
 import { localHash, localSource } from '../local/local-source.js';
 import type { CopyParts } from './open-copy.js';
-import type { FoundChanges, StoredChanges } from './publish.js';
+import type { FoundChanges, StoredChanges } from './publication.js';
 import { sameTrees } from './refresh.js';
-
-/** Contents that were stored for files with these stamps. */
-export type StoredBefore = Map<string, { readonly stamp: Stamp; readonly stored: StoredFile }>;
 
 interface Candidate {
   readonly path: string;
