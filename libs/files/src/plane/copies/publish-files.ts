@@ -23,7 +23,7 @@ export interface PublishRequest {
  * What became of local changes.
  *
  *  - `unchanged`: there are none beyond the head
- *  - `published`: they are in the head, but for files that changed meanwhile (`isPartial`)
+ *  - `published`: they are in the head, but for files that changed meanwhile (`isPartial`) and what is never copied (`skipped`)
  *  - `replaced`: the head was set back, or is of other files; local changes were dropped and the copy is equal to it
  */
 export type Published =
@@ -34,6 +34,7 @@ export type Published =
       readonly changed: number;
       readonly bytes: number;
       readonly isPartial: boolean;
+      readonly skipped: PublishPlan['skipped'];
     }
   | { readonly outcome: 'replaced'; readonly head: FileHead | null };
 
@@ -94,7 +95,8 @@ async function publishPlan(parts: PublishParts, request: PublishRequest, first: 
     if (reply.committed && reply.head !== null) {
       stored.record(reply.head);
       const { changed, isPartial } = stored;
-      return { outcome: 'published', head: reply.head, changed, bytes: plan.bytes, isPartial };
+      const { bytes, skipped } = plan;
+      return { outcome: 'published', head: reply.head, changed, bytes, isPartial, skipped };
     }
     const former: FileHead | null = head;
     head = reply.head;

@@ -36,9 +36,11 @@ function isReplaced({ home, generation }: ScanTarget['index']['state'], head: Fi
 function recordScan(
   { indexes }: CopyParts,
   thread: ThreadKey,
-  { index: { state } }: ScanTarget,
-  { settled, dirty, clockMs, isComplete }: LocalChanges,
+  { index }: ScanTarget,
+  { settled, resolved, clockMs, isComplete }: LocalChanges,
 ): void {
+  const dirty = new Set([...index.dirty].filter((path) => !resolved.has(path)));
+  const { state } = index;
   indexes.append(thread, { set: settled, dirty, ...(isComplete ? { state: { ...state, clockMs } } : {}) });
 }
 

@@ -180,6 +180,30 @@ describe('WorkingCopies', () => {
     expect((await first.publish(thread)).outcome).toBe('unchanged');
   });
 
+  test('files that were there before the thread had a head or an index are published, beside those of the head', async () => {
+    await second.refresh(thread);
+    write(second, 'uploads/by a person', 'new');
+    await second.publish(thread);
+    const former = plane.machine();
+    write(former, 'workspace/former', 'old');
+    for (const path of ['outputs', 'uploads']) mkdirSync(at(former, path));
+    expect(await former.refresh(thread)).toMatchObject({ files: 1, kept: 1 });
+    expect(await former.publish(thread)).toMatchObject({ outcome: 'published', head: { files: 2 } });
+    await second.refresh(thread);
+    expect(read(second, 'workspace/former')).toBe('old');
+  });
+
+  test('what happened while changes were stored in the background is not forgotten', async () => {
+    write(first, 'workspace/large', 'x'.repeat(5_000));
+    const plan = await first.copies.publish(thread, { head: null });
+    write(first, 'workspace/later', 'y');
+    const stored = await plan?.store();
+    const head = { home: 'h', generation: 1, resetAt: 0, trees: stored?.trees ?? {}, bytes: 5_000, files: 1 };
+    plane.generations.heads.set(thread.threadId, head);
+    stored?.record(head);
+    expect(await first.publish(thread)).toMatchObject({ outcome: 'published', changed: 1, head: { files: 2 } });
+  });
+
   test.each(['lost', 'damaged'])(
     'a copy whose index is %s is made equal to the head without fetching what is there',
     async (how) => {

@@ -13,8 +13,8 @@ export interface LocalChanges {
   readonly removed: ReadonlySet<string>;
   /** Entries that had to be looked at and are as in the index, with the stamps that they have now. */
   readonly settled: ReadonlyMap<string, CopyEntry>;
-  /** Paths that the next scan looks at whatever their stamps are. */
-  readonly dirty: ReadonlySet<string>;
+  /** Dirty paths of the index that the next scan need not look at because of this one. */
+  readonly resolved: ReadonlySet<string>;
   readonly skipped: SkippedEntries;
   /** When the scan began, by the clock of the file system, in milliseconds. */
   readonly clockMs: number;
@@ -129,10 +129,9 @@ async function changesOf(target: ScanTarget, sighting: Sighting, isComplete: boo
   }
   changed.sort(([left], [right]) => depthOf(left) - depthOf(right));
   const removed = removedOf(index, sighting);
-  const dirty = new Set(index.dirty);
-  for (const path of removed) dirty.delete(path);
-  for (const [path, { stamp }] of settled) if (isSettled(stamp, clockMs)) dirty.delete(path);
-  return { changed: new Map(changed), removed, settled, dirty, skipped, clockMs, isComplete };
+  const resolved = new Set([...removed].filter((path) => index.dirty.has(path)));
+  for (const [path, { stamp }] of settled) if (isSettled(stamp, clockMs)) resolved.add(path);
+  return { changed: new Map(changed), removed, settled, resolved, skipped, clockMs, isComplete };
 }
 
 /** Whether a later change is sure to have another stamp. */
