@@ -1,9 +1,18 @@
-import type { FileCommit, FileCommitReply, FileGenerations, FileHead, FileTrees, ThreadKey } from '@caribou/core';
+import type {
+  FileCommit,
+  FileCommitReply,
+  FileGeneration,
+  FileGenerations,
+  FileHead,
+  FileWriter,
+  ThreadKey,
+  UnpublishedFiles,
+} from '@caribou/core';
 
 /** Generations in memory, of any number of threads. */
 export class MemoryGenerations implements Pick<FileGenerations, 'head' | 'commit' | 'noteUnpublished'> {
   readonly heads = new Map<string, FileHead>();
-  readonly unpublished: ThreadKey[] = [];
+  readonly unpublished = new Map<string, UnpublishedFiles>();
   /** Runs before each commit, as another writer would. */
   beforeCommit: () => Promise<void> = async () => undefined;
   private homes = 0;
@@ -15,27 +24,18 @@ export class MemoryGenerations implements Pick<FileGenerations, 'head' | 'commit
   async commit(thread: ThreadKey, { expected, trees, bytes, files }: FileCommit): Promise<FileCommitReply> {
     await this.beforeCommit();
     const head = await this.head(thread);
-    const isExpected = head?.home === expected?.home && head?.generation === expected?.generation;
-    if (!isExpected) return { committed: false, head };
-    if (head === null) this.homes += 1;
-    const next: FileHead = {
-      home: head?.home ?? `home-${this.homes}`,
-      generation: (head?.generation ?? 0) + 1,
-      resetAt: head?.resetAt ?? 0,
-      trees,
-      bytes,
-      files,
-    };
+    if (nameOf(head) !== nameOf(expected)) return { committed: false, head };
+    const next: FileHead = { ...(head ?? this.first()), generation: (head?.generation ?? 0) + 1, trees, bytes, files };
     this.heads.set(thread.threadId, next);
     return { committed: true, head: next };
   }
 
-  async noteUnpublished(thread: ThreadKey): Promise<void> {
-    this.unpublished.push(thread);
+  async noteUnpublished({ threadId }: ThreadKey, { managerId, machine }: FileWriter): Promise<void> {
+    this.unpublished.set(threadId, { managerId, machine, sinceMs: 0 });
   }
 
   /** Makes trees the head as going back to an earlier point does. */
-  restore({ threadId }: ThreadKey, trees: FileTrees): FileHead {
+  restore({ threadId }: ThreadKey, { trees }: Pick<FileGeneration, 'trees'>): FileHead {
     const head = this.heads.get(threadId);
     if (head === undefined) throw new Error('the thread has no files');
     const generation = head.generation + 1;
@@ -43,4 +43,11 @@ export class MemoryGenerations implements Pick<FileGenerations, 'head' | 'commit
     this.heads.set(threadId, next);
     return next;
   }
+
+  private first(): Omit<FileHead, 'generation'> {
+    this.homes += 1;
+    return { home: `home-${this.homes}`, resetAt: 0, trees: {}, bytes: 0, files: 0 };
+  }
 }
+
+const nameOf = (head: FileCommit['expected']): string => `${head?.home ?? ''} ${head?.generation ?? 0}`;

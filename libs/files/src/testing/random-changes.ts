@@ -74,7 +74,7 @@ const join = (directory: Buffer, name: Buffer): Buffer => Buffer.concat([directo
 const pick = <T>(items: readonly T[], at: number): T => items[at % items.length] as T;
 
 function entriesBelow(roots: readonly string[]): { readonly directories: Buffer[]; readonly all: Buffer[] } {
-  const directories = roots.map((root) => Buffer.from(root));
+  const directories: Buffer[] = roots.map((root) => Buffer.from(root));
   const all: Buffer[] = [];
   for (let at = 0; at < directories.length && at < 60; at += 1) {
     const directory = directories[at] as Buffer;
@@ -96,36 +96,42 @@ export function makeChange(roots: readonly string[], change: RandomChange): void
   }
 }
 
-function makeIfPossible(roots: readonly string[], { kind, at, to, bytes }: RandomChange): void {
+/** What a change has to do with: a path that may be new, one that is there, and another directory's. */
+interface Places {
+  readonly fresh: Buffer;
+  readonly present: Buffer;
+  readonly elsewhere: Buffer;
+}
+
+const isLink = (path: Buffer): boolean => lstatSync(path).isSymbolicLink();
+
+const acts: Readonly<Record<RandomChange['kind'], (places: Places, change: RandomChange) => void>> = {
+  write: ({ fresh }, change) => writeFileSync(fresh, contentOf(change), { mode: 0o644 }),
+  mkdir: ({ fresh }) => mkdirSync(fresh),
+  link: ({ fresh }, { at }) => symlinkSync(pick(NAMES, at).toString('utf8'), fresh),
+  remove: ({ present }) => rmSync(present, { recursive: true, force: true }),
+  rename: ({ present, elsewhere }) => renameSync(present, elsewhere),
+  chmod: ({ present }, { to }) => (isLink(present) ? undefined : chmodSync(present, pick(MODES, to))),
+  swap: ({ present }, change) => {
+    const wasDirectory = lstatSync(present).isDirectory();
+    rmSync(present, { recursive: true });
+    if (wasDirectory) writeFileSync(present, contentOf(change));
+    else mkdirSync(present);
+  },
+  edit: ({ present }, change) => (lstatSync(present).isFile() ? writeFileSync(present, contentOf(change)) : undefined),
+  touch: ({ present }, { at, to }) => (isLink(present) ? undefined : utimesSync(present, at, to * 1_000 + 0.25)),
+  hole: ({ fresh }, { bytes }) => {
+    writeFileSync(fresh, 'x');
+    truncateSync(fresh, 10_000 + bytes);
+  },
+};
+
+const contentOf = ({ at, to, bytes }: RandomChange): Buffer => Buffer.alloc(bytes, `${at}:${to}`);
+
+function makeIfPossible(roots: readonly string[], change: RandomChange): void {
+  const { at, to, bytes } = change;
   const { directories, all } = entriesBelow(roots);
   const fresh = join(pick(directories, at), pick(NAMES, to));
-  const present = all.length === 0 ? fresh : pick(all, at);
-  const content = Buffer.alloc(bytes, `${at}:${to}`).toString();
-  const mode = pick(MODES, to);
-  switch (kind) {
-    case 'write':
-      return writeFileSync(fresh, content, { mode: 0o644 });
-    case 'mkdir':
-      return void mkdirSync(fresh);
-    case 'link':
-      return symlinkSync(pick(NAMES, at).toString('utf8'), fresh);
-    case 'remove':
-      return rmSync(present, { recursive: true, force: true });
-    case 'rename':
-      return renameSync(present, join(pick(directories, to), pick(NAMES, bytes)));
-    case 'chmod':
-      return lstatSync(present).isSymbolicLink() ? undefined : chmodSync(present, mode);
-    case 'swap': {
-      const wasDirectory = lstatSync(present).isDirectory();
-      rmSync(present, { recursive: true });
-      return wasDirectory ? writeFileSync(present, content) : void mkdirSync(present);
-    }
-    case 'edit':
-      return lstatSync(present).isFile() ? writeFileSync(present, content) : undefined;
-    case 'touch':
-      return lstatSync(present).isSymbolicLink() ? undefined : utimesSync(present, at, to * 1_000 + 0.25);
-    case 'hole':
-      writeFileSync(fresh, 'x');
-      return truncateSync(fresh, 10_000 + bytes);
-  }
+  const elsewhere = join(pick(directories, to), pick(NAMES, bytes));
+  acts[change.kind]({ fresh, elsewhere, present: all.length === 0 ? fresh : pick(all, at) }, change);
 }

@@ -1,4 +1,4 @@
-import type { FileNode, TreeStore } from '@caribou/core';
+import type { FileContent, FileNode, TreeStore } from '@caribou/core';
 import { inParallel } from '../in-parallel.js';
 import { sha256Of } from '../../file-hash.js';
 import { damaged } from '../store/stored-damage.js';
@@ -47,7 +47,7 @@ async function takeRun(store: TreeStore, run: readonly WantedFile[], take: Fetch
 }
 
 /** A part of an object, whatever files are in it. */
-async function allOf(store: TreeStore, content: FileNode['content'], size: number): Promise<Buffer> {
+async function allOf(store: TreeStore, content: FileContent, size: number): Promise<Buffer> {
   if (size === 0) return Buffer.alloc(0);
   const part: FileNode = { kind: 'file', mode: 0, modifiedMs: 0, sha256: '', size, content };
   const bytes = Buffer.allocUnsafe(size);

@@ -1,6 +1,6 @@
 import { ConflictError } from '@caribou/contracts';
 import type { FileCommit, FileGenerations, FileHead, FileWriter, ThreadKey } from '@caribou/core';
-import type { PublishPlan, StoredChanges } from './publish.js';
+import type { PublishPlan, StoredChanges } from './publication.js';
 import type { WorkingCopies } from './working-copies.js';
 
 export interface PublishParts {
@@ -25,7 +25,7 @@ export interface PublishRequest {
  * What became of local changes.
  *
  *  - `unchanged`: there are none beyond the head
- *  - `published`: they are in the head, but for files that changed meanwhile (`isPartial`)
+ *  - `published`: they are in the head, but for files that changed meanwhile (`isPartial`) and what is never copied (`skipped`)
  *  - `replaced`: the head was set back, or is of other files; local changes were dropped and the copy is equal to it
  */
 export type Published =
@@ -36,6 +36,7 @@ export type Published =
       readonly changed: number;
       readonly bytes: number;
       readonly isPartial: boolean;
+      readonly skipped: PublishPlan['skipped'];
     }
   | { readonly outcome: 'replaced'; readonly head: FileHead | null };
 
@@ -96,7 +97,8 @@ async function publishPlan(parts: PublishParts, request: PublishRequest, first: 
     if (reply.committed && reply.head !== null) {
       stored.record(reply.head);
       const { changed, isPartial } = stored;
-      return { outcome: 'published', head: reply.head, changed, bytes: plan.bytes, isPartial };
+      const { bytes, skipped } = plan;
+      return { outcome: 'published', head: reply.head, changed, bytes, isPartial, skipped };
     }
     const former: FileHead | null = head;
     head = reply.head;

@@ -1,49 +1,10 @@
-import { type FileHead, type FileTrees, parseVirtualPath, type ThreadKey } from '@caribou/core';
+import { type FileHead, parseVirtualPath, type ThreadKey } from '@caribou/core';
 import { LocalTree } from '../local/local-tree.js';
 import { type LocalChanges, look, scan, type ScanTarget } from '../local/scan.js';
-import type { SkippedEntries } from '../local/tree-walk.js';
 import { toTreeText } from '../tree/tree-nodes.js';
 import { type CopyParts, hasData, userDataOf, withCopy } from './open-copy.js';
-import { StoreChanges, type StoredBefore } from './store-changes.js';
-
-export interface PublishOptions {
-  /** The head that the new trees are made from. */
-  readonly head: FileHead | null;
-  /** Virtual paths that may have changed; absent for all. Those outside the data directories are ignored. */
-  readonly paths?: readonly string[];
-  /** A plan whose commit met another head: contents that it has stored are not stored again. */
-  readonly earlier?: PublishPlan;
-}
-
-/** Local changes that were found, and are not stored yet. */
-export interface PublishPlan {
-  /** Bytes of the files that may have to be stored. */
-  readonly bytes: number;
-  /** Entries that may have changed or are gone. */
-  readonly entries: number;
-  readonly skipped: Readonly<SkippedEntries>;
-  readonly stored: StoredBefore;
-  /**
-   * Stores contents and trees. Null when everything is as in the head after all.
-   *
-   * @throws {UnavailableError} @throws {TooLargeError}
-   */
-  store(): Promise<StoredChanges | null>;
-}
-
-/** Trees that are stored, to be committed. */
-export interface StoredChanges {
-  readonly trees: FileTrees;
-  /** Of both trees, as in FileHead. */
-  readonly bytes: number;
-  readonly files: number;
-  /** Paths that differ from the head that the trees were made from. */
-  readonly changed: number;
-  /** Whether files were left out, as they changed while they were read. */
-  readonly isPartial: boolean;
-  /** Notes that the local copy has these changes in common with the head that was made of them. */
-  record(head: FileHead): void;
-}
+import type { FoundChanges, PublishOptions, PublishPlan, StoredBefore } from './publication.js';
+import { StoreChanges } from './store-changes.js';
 
 /** Looks for local changes: see WorkingCopies. */
 export async function planPublication(
@@ -59,9 +20,11 @@ export async function planPublication(
       recordScan(parts, thread, target, changes);
       return null;
     }
-    return planOf(parts, thread, { head, target, changes, stored: earlier?.stored ?? new Map() });
+    return planOf(parts, thread, { head, target, changes, stored: earlier?.stored ?? noneStored() });
   });
 }
+
+const noneStored = (): StoredBefore => new Map();
 
 /** Whether the copy is of files that the head has replaced as a whole, so that its changes are dropped. */
 function isReplaced({ home, generation }: ScanTarget['index']['state'], head: FileHead | null): boolean {
@@ -73,22 +36,17 @@ function isReplaced({ home, generation }: ScanTarget['index']['state'], head: Fi
 function recordScan(
   { indexes }: CopyParts,
   thread: ThreadKey,
-  { index: { state } }: ScanTarget,
-  { settled, dirty, clockMs, isComplete }: LocalChanges,
+  { index }: ScanTarget,
+  { settled, resolved, clockMs, isComplete }: LocalChanges,
 ): void {
+  const dirty = new Set([...index.dirty].filter((path) => !resolved.has(path)));
+  const { state } = index;
   indexes.append(thread, { set: settled, dirty, ...(isComplete ? { state: { ...state, clockMs } } : {}) });
 }
 
 function treePathsOf(path: string): string[] {
   const parsed = parseVirtualPath(path);
   return parsed === null ? [] : [[parsed.directory, ...parsed.segments].map(toTreeText).join('/')];
-}
-
-export interface FoundChanges {
-  readonly head: FileHead | null;
-  readonly target: ScanTarget;
-  readonly changes: LocalChanges;
-  readonly stored: StoredBefore;
 }
 
 function planOf(parts: CopyParts, thread: ThreadKey, found: FoundChanges): PublishPlan {

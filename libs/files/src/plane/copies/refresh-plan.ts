@@ -1,5 +1,5 @@
 import type { DirectoryNode, FileNode, FileTree, LinkNode, TreeNode } from '@caribou/core';
-import type { CopyIndex } from '../local/copy-index.js';
+import type { CopyEntry, CopyIndex } from '../local/copy-index.js';
 import type { LocalChanges } from '../local/scan.js';
 import type { Stamp } from '../local/stamps.js';
 import { depthOf, parentOf, sameBytes, sameNode } from '../tree/tree-nodes.js';
@@ -63,19 +63,34 @@ function keptOf({ index, changes, keepsLocal }: RefreshState): Set<string> {
 
 function addNode(plan: RefreshPlan, state: RefreshState, path: string, node: TreeNode): void {
   if (plan.kept.has(path)) return;
-  const { index, changes } = state;
-  const seen = changes.changed.get(path);
-  const known = seen === undefined && !changes.removed.has(path) ? index.entries.get(path) : undefined;
-  if (known !== undefined && sameNode(known.node, node) && !index.underWay.has(path)) return;
-  const there = seen ?? known?.stamp;
-  const isReplaced = there !== undefined && there.kind !== node.kind;
-  if (isReplaced && (there.kind === 'directory' || node.kind === 'directory')) plan.removals.push([path, there.kind]);
+  const known = knownAt(state, path);
+  if (known !== undefined && sameNode(known.node, node)) return;
+  const there = state.changes.changed.get(path) ?? state.index.entries.get(path)?.stamp;
+  if (there !== undefined && isInTheWay(there, node)) plan.removals.push([path, there.kind]);
   if (node.kind === 'directory') plan.directories.push([path, node]);
   else if (node.kind === 'link') plan.links.push([path, node]);
-  else if (there?.kind !== 'file' || there.size !== node.size) plan.fetched.push([path, node]);
-  else if (known?.node.kind === 'file' && !index.underWay.has(path)) {
-    (sameBytes(known.node, node) ? plan.touched : plan.fetched).push([path, node]);
-  } else plan.compared.push([path, node]);
+  else listFor(plan, node, { known: known?.node, there }).push([path, node]);
+}
+
+/** Whether no rename puts the node in place of what is there. */
+const isInTheWay = ({ kind }: Stamp, node: TreeNode): boolean =>
+  kind !== node.kind && (kind === 'directory' || node.kind === 'directory');
+
+/** The entry that a path is sure to be. */
+function knownAt({ index, changes }: RefreshState, path: string): CopyEntry | undefined {
+  const isSure = !changes.changed.has(path) && !changes.removed.has(path) && !index.underWay.has(path);
+  return isSure ? index.entries.get(path) : undefined;
+}
+
+/** How a file gets to be the node: it may have its bytes already. */
+function listFor(
+  { fetched, compared, touched }: RefreshPlan,
+  node: FileNode,
+  { known, there }: { readonly known: TreeNode | undefined; readonly there: Stamp | undefined },
+): Placed<FileNode>[] {
+  if (there?.kind !== 'file' || there.size !== node.size) return fetched;
+  if (known === undefined) return compared;
+  return known.kind === 'file' && sameBytes(known, node) ? touched : fetched;
 }
 
 function addRemovals(plan: RefreshPlan, { trees, index, changes, keepsLocal }: RefreshState): void {

@@ -4,7 +4,6 @@ import { threadFiles } from '../../thread-files.js';
 import { type CopyIndex, newIndex } from '../local/copy-index.js';
 import { LocalWriter } from '../local/local-writer.js';
 import { type LocalChanges, scan, type ScanTarget } from '../local/scan.js';
-import { MAX_NODES } from '../tree/tree-nodes.js';
 import { readTrees } from '../store/object-tree-store.js';
 import { type CopyParts, hasData, withCopy } from './open-copy.js';
 import { pathsOf, planRefresh, type RefreshPlan } from './refresh-plan.js';
@@ -43,8 +42,8 @@ export const sameTrees = (left: FileTrees | null, right: FileTrees): boolean =>
   left !== null && FILE_PARTS.every((part) => left[part] === right[part]);
 
 /** Entries that are as they were, but may change without a trace. */
-const racyOf = ({ settled, dirty }: LocalChanges): readonly string[] =>
-  [...settled.keys()].filter((path) => dirty.has(path));
+const racyOf = ({ settled, resolved }: LocalChanges): readonly string[] =>
+  [...settled.keys()].filter((path) => !resolved.has(path));
 
 type Done = Omit<Refreshed, 'ms'>;
 
@@ -105,7 +104,8 @@ class Refresh {
   /** The files go before the index, which says whose they are: stopped in between, the next refresh does it again. */
   private async empty(home: string | null): Promise<void> {
     for (const directory of DATA_DIRECTORIES) {
-      for (const name of this.target.local.names(directory, MAX_NODES)) this.writer.moveOut(`${directory}/${name}`);
+      for (const name of this.target.local.names(directory, Number.POSITIVE_INFINITY))
+        this.writer.moveOut(`${directory}/${name}`);
     }
     this.start(home);
     await this.clearStaging();

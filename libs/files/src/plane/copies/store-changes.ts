@@ -18,11 +18,8 @@ import { mergeChanges } from '../tree/merge-tree.js';
 import { NEW_DIRECTORY, parentOf, partOfPath, sameNode, sizeOf } from '../tree/tree-nodes.js';
 import { localHash, localSource } from '../local/local-source.js';
 import type { CopyParts } from './open-copy.js';
-import type { FoundChanges, StoredChanges } from './publish.js';
+import type { FoundChanges, StoredChanges } from './publication.js';
 import { sameTrees } from './refresh.js';
-
-/** Contents that were stored for files with these stamps. */
-export type StoredBefore = Map<string, { readonly stamp: Stamp; readonly stored: StoredFile }>;
 
 interface Candidate {
   readonly path: string;
@@ -154,11 +151,12 @@ export class StoreChanges {
 
   private record(head: FileHead): void {
     const { changes, target, head: from } = this.found;
-    const { state, underWay } = target.index;
+    // Others may have added to the index since the scan.
+    const { state, dirty, underWay } = this.parts.indexes.load(this.thread) ?? target.index;
     const wasEqual =
       from === null ? state.trees === null || sameTrees(state.trees, {}) : sameTrees(state.trees, from.trees);
     const trees = wasEqual && underWay.size === 0 ? head.trees : null;
-    const stillDirty = [...changes.dirty].filter((path) => !this.nodes.has(path));
+    const stillDirty = [...dirty].filter((path) => !changes.resolved.has(path) && !this.nodes.has(path));
     this.parts.indexes.append(this.thread, {
       state: {
         home: head.home,

@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -91,7 +92,8 @@ describe('WorkingCopies', () => {
     write(first, 'workspace/a', 'one file');
     linkSync(at(first, 'workspace/a'), at(first, 'workspace/b'));
     execFileSync('mkfifo', [at(first, 'workspace/fifo')]);
-    execFileSync('truncate', ['-s', '4M', at(first, 'workspace/sparse')]);
+    write(first, 'workspace/sparse', '');
+    truncateSync(at(first, 'workspace/sparse'), 4 * 1024 * 1024);
     const plan = await first.copies.publish(thread, { head: null });
     expect(plan?.skipped).toEqual({ special: 1, closed: 0, tooDeep: 0, tooLarge: 0 });
     await first.publish(thread);
@@ -153,7 +155,7 @@ describe('WorkingCopies', () => {
     expect(await first.refresh(thread)).toMatchObject({ files: 1, kept: 2 });
     expect([read(first, 'workspace/a'), read(first, 'workspace/b')]).toEqual(['not published', 'two']);
 
-    const head = plane.generations.restore(thread, early?.trees ?? {});
+    const head = plane.generations.restore(thread, { trees: early?.trees ?? {} });
     expect(await first.copies.publish(thread, { head })).toBeNull();
     await first.refresh(thread);
     expect(readdirSync(at(first, 'workspace'))).toEqual(['a']);
@@ -176,6 +178,30 @@ describe('WorkingCopies', () => {
     await first.refresh(thread);
     expect(readdirSync(at(first, 'workspace'))).toEqual([]);
     expect((await first.publish(thread)).outcome).toBe('unchanged');
+  });
+
+  test('files that were there before the thread had a head or an index are published, beside those of the head', async () => {
+    await second.refresh(thread);
+    write(second, 'uploads/by a person', 'new');
+    await second.publish(thread);
+    const former = plane.machine();
+    write(former, 'workspace/former', 'old');
+    for (const path of ['outputs', 'uploads']) mkdirSync(at(former, path));
+    expect(await former.refresh(thread)).toMatchObject({ files: 1, kept: 1 });
+    expect(await former.publish(thread)).toMatchObject({ outcome: 'published', head: { files: 2 } });
+    await second.refresh(thread);
+    expect(read(second, 'workspace/former')).toBe('old');
+  });
+
+  test('what happened while changes were stored in the background is not forgotten', async () => {
+    write(first, 'workspace/large', 'x'.repeat(5_000));
+    const plan = await first.copies.publish(thread, { head: null });
+    write(first, 'workspace/later', 'y');
+    const stored = await plan?.store();
+    const head = { home: 'h', generation: 1, resetAt: 0, trees: stored?.trees ?? {}, bytes: 5_000, files: 1 };
+    plane.generations.heads.set(thread.threadId, head);
+    stored?.record(head);
+    expect(await first.publish(thread)).toMatchObject({ outcome: 'published', changed: 1, head: { files: 2 } });
   });
 
   test.each(['lost', 'damaged'])(
@@ -224,7 +250,7 @@ describe('WorkingCopies', () => {
   test('much is not waited for: it is noted, and published in the background', async () => {
     write(first, 'workspace/large', 'x'.repeat(5_000));
     const outcome = await first.publishOrDefer(thread, { maxDirectBytes: 1_000 });
-    expect(plane.generations.unpublished).toEqual([thread]);
+    expect([...plane.generations.unpublished.keys()]).toEqual([thread.threadId]);
     if (outcome.outcome !== 'deferred') throw new Error('it was waited for');
     expect([outcome.bytes, plane.objects.calls.put]).toEqual([5_000, 0]);
     expect(await outcome.finish()).toMatchObject({ outcome: 'published', bytes: 5_000 });

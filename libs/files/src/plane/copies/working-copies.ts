@@ -2,7 +2,8 @@ import { type CommandIdentity, commandIdentity, type FileHead, type ThreadKey, t
 import { IndexFiles } from '../local/index-files.js';
 import { evictCopies, type Evicted, type EvictOptions, removeCopy } from './evict.js';
 import type { CopyParts } from './open-copy.js';
-import { planPublication, type PublishOptions, type PublishPlan } from './publish.js';
+import type { PublishOptions, PublishPlan } from './publication.js';
+import { planPublication } from './publish.js';
 import { type Refreshed, refreshCopy } from './refresh.js';
 
 export interface WorkingCopyOptions {

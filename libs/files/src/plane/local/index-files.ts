@@ -79,12 +79,18 @@ export class IndexFiles {
   load(thread: ThreadKey): CopyIndex | undefined {
     const path = this.pathOf(thread);
     const file = statOf(path);
-    if (file === undefined) return undefined;
+    if (file === undefined) {
+      this.known.delete(path);
+      return undefined;
+    }
     const known = this.known.get(path);
     if (known !== undefined && known.file.ino === file.ino && known.file.size === file.size) return known.index;
     const text = readFileSync(path, 'utf8');
     const { index, bytes } = decodeIndex(text);
-    if (bytes === 0) return undefined;
+    if (bytes === 0) {
+      this.known.delete(path);
+      return undefined;
+    }
     const isCut = bytes < text.length;
     this.known.set(path, { index, file, firstBytes: text.indexOf('\n') + 1, isCut });
     return index;

@@ -13,8 +13,8 @@ export interface LocalChanges {
   readonly removed: ReadonlySet<string>;
   /** Entries that had to be looked at and are as in the index, with the stamps that they have now. */
   readonly settled: ReadonlyMap<string, CopyEntry>;
-  /** Paths that the next scan looks at whatever their stamps are. */
-  readonly dirty: ReadonlySet<string>;
+  /** Dirty paths of the index that the next scan need not look at because of this one. */
+  readonly resolved: ReadonlySet<string>;
   readonly skipped: SkippedEntries;
   /** When the scan began, by the clock of the file system, in milliseconds. */
   readonly clockMs: number;
@@ -83,7 +83,9 @@ async function lookAround(
     sighting.found.set(path, stamp);
     if (stamp.kind !== 'directory') continue;
     const known = index.entries.get(path)?.stamp;
-    if (known?.kind !== 'directory' || known.ino !== stamp.ino) moved.add(path);
+    // No command can move a data directory.
+    const isMoved = parentOf(path) !== undefined && (known?.kind !== 'directory' || known.ino !== stamp.ino);
+    if (isMoved) moved.add(path);
     else if (stamp.ctimeMs > sinceOf(index)) childrenOf(local, sighting, path);
   }
   const highest = [...moved].filter((path) => !directoriesAbove(path).some((above) => moved.has(above)));
@@ -127,16 +129,15 @@ async function changesOf(target: ScanTarget, sighting: Sighting, isComplete: boo
   }
   changed.sort(([left], [right]) => depthOf(left) - depthOf(right));
   const removed = removedOf(index, sighting);
-  const dirty = new Set(index.dirty);
-  for (const path of removed) dirty.delete(path);
-  for (const [path, { stamp }] of settled) if (isSettled(stamp, clockMs)) dirty.delete(path);
-  return { changed: new Map(changed), removed, settled, dirty, skipped, clockMs, isComplete };
+  const resolved = new Set([...removed].filter((path) => index.dirty.has(path)));
+  for (const [path, { stamp }] of settled) if (isSettled(stamp, clockMs)) resolved.add(path);
+  return { changed: new Map(changed), removed, settled, resolved, skipped, clockMs, isComplete };
 }
 
 /** Whether a later change is sure to have another stamp. */
 export const isSettled = ({ ctimeMs }: Stamp, clockMs: number): boolean => ctimeMs < clockMs - CLOCK_MARGIN_MS;
 
-/** The entry of a path that is still the same node; only bytes that nothing else tells apart are read. */
+/** The entry of a path that is still the same node. */
 async function unchangedEntry(
   { local, index }: ScanTarget,
   path: string,
@@ -144,35 +145,39 @@ async function unchangedEntry(
 ): Promise<CopyEntry | undefined> {
   const node = index.underWay.has(path) ? undefined : index.entries.get(path)?.node;
   if (node === undefined || node.kind !== stamp.kind) return undefined;
-  const isSame =
-    node.kind === 'directory'
-      ? node.mode === stamp.mode
-      : node.kind === 'link'
-        ? local.linkTarget(path) === node.target
-        : node.mode === stamp.mode &&
-          node.size === stamp.size &&
-          node.modifiedMs === modifiedMsOf(stamp) &&
-          (await localHash(local, path, node.size)) === node.sha256;
-  return isSame ? { node, stamp } : undefined;
+  return (await isStill(local, path, { node, stamp })) ? { node, stamp } : undefined;
+}
+
+/** Bytes are only read when nothing else tells a file from the node. */
+async function isStill(local: LocalTree, path: string, { node, stamp }: CopyEntry): Promise<boolean> {
+  if (node.kind === 'link') return local.linkTarget(path) === node.target;
+  if (node.mode !== stamp.mode) return false;
+  if (node.kind === 'directory') return true;
+  if (node.size !== stamp.size || node.modifiedMs !== modifiedMsOf(stamp)) return false;
+  return (await localHash(local, path, node.size)) === node.sha256;
 }
 
 /** Entries of the index that are gone, with all that was below them. What is closed to this process is not gone. */
-function removedOf({ entries }: CopyIndex, { found, listed, missing }: Sighting): ReadonlySet<string> {
-  const removed = new Set<string>();
-  const lostDirectories = new Set<string>();
-  for (const [path, { node }] of entries) {
-    const kind = found.get(path)?.kind;
-    const parent = parentOf(path);
-    const names = parent === undefined ? undefined : listed.get(parent);
-    const isGone = missing.has(path) || kind === 'special' || names?.has(nameOf(path)) === false;
-    if (isGone) removed.add(path);
-    if (node.kind === 'directory' && (isGone || (kind ?? 'directory') !== 'directory')) lostDirectories.add(path);
-  }
+function removedOf({ entries }: CopyIndex, sighting: Sighting): ReadonlySet<string> {
+  const { found, listed, missing } = sighting;
+  // Without a list of names only what was looked at can be gone.
+  const looked = listed.size === 0 ? [...found.keys(), ...missing] : [...entries.keys()];
+  const isDirectory = (path: string): boolean => (found.get(path)?.kind ?? 'directory') === 'directory';
+  const removed = new Set(looked.filter((path) => entries.has(path) && isGoneIn(sighting, path)));
+  const lostDirectories = new Set(
+    looked.filter((path) => (removed.has(path) || !isDirectory(path)) && entries.get(path)?.node.kind === 'directory'),
+  );
   if (lostDirectories.size === 0) return removed;
   for (const path of entries.keys()) {
     if (directoriesAbove(path).some((above) => lostDirectories.has(above))) removed.add(path);
   }
   return removed;
+}
+
+function isGoneIn({ found, listed, missing }: Sighting, path: string): boolean {
+  if (missing.has(path) || found.get(path)?.kind === 'special') return true;
+  const parent = parentOf(path);
+  return parent !== undefined && listed.get(parent)?.has(nameOf(path)) === false;
 }
 
 function isKnown({ entries, dirty, underWay }: CopyIndex, path: string, stamp: Stamp): boolean {

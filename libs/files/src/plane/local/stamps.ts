@@ -1,5 +1,4 @@
 import type { Stats } from 'node:fs';
-import type { TreeNode } from '@caribou/core';
 import { PERMISSION_BITS } from '../tree/tree-nodes.js';
 
 /** What the file system says of an entry. With the same stamp a file has the same bytes, as every change moves its ctime. */
@@ -45,6 +44,3 @@ export function sameStamp(left: Stamp, right: Stamp): boolean {
     left.ctimeMs === right.ctimeMs
   );
 }
-
-/** Whether a node of this kind can have the stamp. */
-export const sameKind = (stamp: Stamp, node: TreeNode): boolean => stamp.kind === node.kind;

@@ -1,6 +1,7 @@
 import { FILE_PARTS, type FileTrees, type ObjectStore, type TreeStore } from '@caribou/core';
 import { type ContentOptions, ContentWriter } from './content-writer.js';
 import { openContent } from './content-reader.js';
+import { userPrefixes } from './object-keys.js';
 import { EMPTY_TREE, type ManifestOptions, Manifests } from './manifests.js';
 
 export type TreeStoreOptions = ContentOptions & ManifestOptions;
@@ -24,6 +25,8 @@ export interface ObjectTreeStore extends TreeStore {
    * @throws {UnavailableError} also when the stored tree is damaged
    */
   references(userId: string, key: string): Promise<readonly string[]>;
+  /** The prefixes of the keys of all objects of a user: contents and trees. */
+  prefixes(userId: string): readonly string[];
 }
 
 /**
@@ -42,6 +45,7 @@ export function objectTreeStore(store: ObjectStore, options: Partial<TreeStoreOp
     store: (userId, sources) => new ContentWriter(store, userId, resolved, sources).write(),
     open: (file, range) => openContent(store, file, range),
     references: (userId, key) => manifests.references(userId, key),
+    prefixes: userPrefixes,
   };
 }
 
