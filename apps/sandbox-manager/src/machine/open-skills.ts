@@ -19,7 +19,10 @@ const SWEEP_MS = 3_600_000;
 const TREE_CACHE_BYTES = 4 * 1024 * 1024;
 
 /** The skills of users on this machine: with the section `files`, those that users installed come from its object store. */
-export function openSkills(config: Config, { redis, logger }: { redis: RedisConnection; logger: Logger }): MachineSkills {
+export function openSkills(
+  config: Config,
+  { redis, logger }: { redis: RedisConnection; logger: Logger },
+): MachineSkills {
   const { files, homeDir, sandbox } = config;
   const clock = systemClock;
   const store = redisSkills(redis);

@@ -134,7 +134,7 @@ export class SkillCache {
       this.failures.set(key, { absence, retryAtMs: clock.monotonicMs() + retryMs });
       const level = error instanceof AppError ? 'warn' : 'error';
       logger[level](
-        { event: 'skill.fetch', outcome: 'error', userId, id, reason: absence, error },
+        { event: 'skill.fetch', outcome: 'error', userId, path: stored.manifest, reason: absence, error },
         'the files of a skill cannot be fetched; sandboxes are without it until they can',
       );
       return absence;

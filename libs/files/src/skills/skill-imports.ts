@@ -69,13 +69,17 @@ export class SkillImports {
       throw new ConflictError(`the skill has ${bytes} bytes on the disk, and its record says ${skill.bytes}`);
     const recorded = await records.setManifest(userId, skill, manifest);
     if (recorded)
-      logger.info({ event: 'skill.import', userId, skill: skill.name }, 'a skill was brought into the object store');
+      logger.info(
+        { event: 'skill.import', userId, path: directory, bytes },
+        'a skill was brought into the object store',
+      );
   }
 
-  private report(userId: string, { id, name }: SkillToImport, error: unknown): void {
+  private report(userId: string, { id }: SkillToImport, error: unknown): void {
+    const path = join(skillDirectory(this.options.homeDir, userId, 'installed'), id);
     const level = error instanceof AppError ? 'warn' : 'error';
     this.options.logger[level](
-      { event: 'skill.import', outcome: 'error', userId, skill: name, id, error },
+      { event: 'skill.import', outcome: 'error', userId, path, error },
       'a skill was not brought into the object store; it is tried again when it is next used',
     );
   }

@@ -6,7 +6,13 @@ import type { FileNode, FileSource, FileTree, TreeNode, TreeStore } from '@carib
 import { FileRefusedError } from '../file-refused.js';
 import type { WantedFile } from '../plane/copies/fetch-files.js';
 import { damaged } from '../plane/store/stored-damage.js';
-import { fromTreeText, NEW_DIRECTORY, PERMISSION_BITS, requireNodeLimit, toTreeText } from '../plane/tree/tree-nodes.js';
+import {
+  fromTreeText,
+  NEW_DIRECTORY,
+  PERMISSION_BITS,
+  requireNodeLimit,
+  toTreeText,
+} from '../plane/tree/tree-nodes.js';
 
 /** The file that makes a directory a skill. */
 const SKILL_FILE = 'SKILL.md';

@@ -30,7 +30,8 @@ export type SkillAbsence = 'away' | 'damaged' | 'no_space' | 'not_imported';
 
 const absences: Readonly<Record<SkillAbsence, string>> = {
   away: 'Its files cannot be read from the object store at present, or are still being copied. It is tried again whenever this sandbox is used.',
-  damaged: 'Its files in the object store are missing or damaged. An operator must restore them, or the skill must be removed and installed again.',
+  damaged:
+    'Its files in the object store are missing or damaged. An operator must restore them, or the skill must be removed and installed again.',
   no_space: 'The disk of this machine is full. It is tried again whenever this sandbox is used.',
   not_imported:
     'Its files are on the disk of another machine, which has not brought them into the object store yet. It is tried again whenever this sandbox is used.',
