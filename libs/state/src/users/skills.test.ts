@@ -85,7 +85,7 @@ describe(redisSkills, () => {
     expect(await skills.setManifest(user, { name: 'a', id: newId() }, 'trees/u/1')).toBe(false);
     expect(await skills.setManifest(user, { name: 'b', id: added.id }, 'trees/u/1')).toBe(false);
     const outcomes = await Promise.all(['trees/u/1', 'trees/u/2'].map((key) => skills.setManifest(user, added, key)));
-    expect(outcomes.sort()).toEqual([false, true]);
+    expect(outcomes.filter((isRecorded) => isRecorded)).toHaveLength(1);
     const [manifest = ''] = await skills.manifestsOf(user);
     expect((await skills.read(user)).installed).toEqual([{ ...added, manifest }]);
     expect(await skills.remove(user, 'a')).toEqual({ ...added, manifest });
