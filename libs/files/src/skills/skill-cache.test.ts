@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { newId } from '@caribou/contracts';
 import { type Clock, commandIdentity, systemClock, type TreeStore } from '@caribou/core';
@@ -91,6 +92,16 @@ describe('a skill that cannot be fetched', () => {
     const later = (await one.mount()).directory;
     for (const name of ['first', 'second']) expect(skillIn(later, name)).toEqual(wholeSkill);
     expect(listed(skillsAt(one.home, 'staging'))).toEqual([]);
+  });
+
+  test('is missing alone when this machine’s disk has no place for it', async () => {
+    await fixture.install(fixture.machine().files, 'mine');
+    const full = fixture.machine({ minFreeBytes: Number.MAX_SAFE_INTEGER });
+    expect(noteOf((await full.mount()).directory, 'mine')).toMatch(/disk of this machine is full/);
+    const odd = fixture.machine();
+    mkdirSync(skillsAt(odd.home), { recursive: true });
+    writeFileSync(skillsAt(odd.home, 'fetched'), 'no directory');
+    expect(listed(join((await odd.mount()).directory, 'custom/mine'))).toEqual(['UNAVAILABLE.md']);
   });
 
   test.each(['trees/', 'packs/', 'blobs/'])('altered or missing objects in %s are noticed', async (prefix) => {

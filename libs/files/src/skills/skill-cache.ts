@@ -73,7 +73,7 @@ export class SkillCache {
 
   /**
    * The packages to be mounted. Fetches what is not on this machine; a skill that cannot be had now is replaced by a note that says
-   * why.
+   * why. Never rejects.
    */
   provide(userId: string, packages: readonly CatalogPackage[]): Promise<readonly SkillPackage[]> {
     return Promise.all(packages.map((one) => this.provideOne(userId, one)));
@@ -82,12 +82,16 @@ export class SkillCache {
   private async provideOne(userId: string, { skill, place, source }: CatalogPackage): Promise<SkillPackage> {
     if (source.kind === 'folder') return { place, source };
     const { id, bytes, manifest } = source;
-    if (await this.has(userId, 'installed', id)) {
-      if (manifest === undefined) this.options.imports.start(userId, { id, bytes, name: skill.name });
-      return { place, source: { kind: 'installed', id } };
+    try {
+      if (await this.has(userId, 'installed', id)) {
+        if (manifest === undefined) this.options.imports.start(userId, { id, bytes, name: skill.name });
+        return { place, source: { kind: 'installed', id } };
+      }
+      const absence = manifest === undefined ? 'not_imported' : await this.absenceOf(userId, id, { manifest, bytes });
+      return { place, source: absence === undefined ? { kind: 'fetched', id } : { kind: 'absent', id, absence } };
+    } catch (error) {
+      return { place, source: { kind: 'absent', id, absence: this.report(userId, id, error) } };
     }
-    const absence = manifest === undefined ? 'not_imported' : await this.absenceOf(userId, id, { manifest, bytes });
-    return { place, source: absence === undefined ? { kind: 'fetched', id } : { kind: 'absent', id, absence } };
   }
 
   private has(userId: string, kind: 'installed' | 'fetched', id: string): Promise<boolean> {
@@ -124,23 +128,30 @@ export class SkillCache {
 
   private async fetch(userId: string, id: string, stored: StoredSkill): Promise<SkillAbsence | undefined> {
     const key = `${userId}/${id}`;
-    const { clock, logger, retryMs = RETRY_MS } = this.options;
+    const { clock, retryMs = RETRY_MS } = this.options;
     try {
       await this.limiter.run(() => this.copy(userId, id, stored));
       this.failures.delete(key);
       return undefined;
     } catch (error) {
-      const absence = absenceBy(error);
+      const absence = this.report(userId, id, error);
       this.failures.set(key, { absence, retryAtMs: clock.monotonicMs() + retryMs });
-      const level = error instanceof AppError ? 'warn' : 'error';
-      logger[level](
-        { event: 'skill.fetch', outcome: 'error', userId, path: stored.manifest, reason: absence, error },
-        'the files of a skill cannot be fetched; sandboxes are without it until they can',
-      );
       return absence;
     } finally {
       this.fetching.delete(key);
     }
+  }
+
+  /** Logs why a skill is not on this machine. */
+  private report(userId: string, id: string, error: unknown): SkillAbsence {
+    const reason = absenceBy(error);
+    const path = join(skillDirectory(this.options.homeDir, userId, 'fetched'), id);
+    const level = error instanceof AppError ? 'warn' : 'error';
+    this.options.logger[level](
+      { event: 'skill.fetch', outcome: 'error', userId, path, reason, error },
+      'the files of a skill cannot be fetched; sandboxes are without it until they can',
+    );
+    return reason;
   }
 
   private async copy(userId: string, id: string, stored: StoredSkill): Promise<void> {

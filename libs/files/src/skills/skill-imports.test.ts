@@ -1,14 +1,5 @@
 import { rmSync } from 'node:fs';
-import {
-  CONTENT,
-  listed,
-  noteOf,
-  SkillFixture,
-  skillIn,
-  skillsAt,
-  USER,
-  wholeSkill,
-} from '../testing/skill-fixture.js';
+import { CONTENT, noteOf, SkillFixture, skillIn, skillsAt, USER, wholeSkill } from '../testing/skill-fixture.js';
 import { skillFiles } from './skill-files.js';
 
 let fixture: SkillFixture;

@@ -26,6 +26,7 @@ export interface ProcessOptions {
   readonly clock?: Clock;
   readonly trees?: TreeStore;
   readonly maxWaitMs?: number;
+  readonly minFreeBytes?: number;
 }
 
 /** One object store, the records of one user's skills as Redis would have them, and machines. */
@@ -35,9 +36,12 @@ export class SkillFixture {
   private readonly homes: string[] = [];
 
   /** A process with files below the home; several may have the same. */
-  processAt(home: string, { clock = systemClock, maxWaitMs = 30_000, ...given }: ProcessOptions = {}) {
+  processAt(
+    home: string,
+    { clock = systemClock, maxWaitMs = 30_000, minFreeBytes = 0, ...given }: ProcessOptions = {},
+  ) {
     const trees = given.trees ?? objectTreeStore(this.objects, SMALL_OBJECTS);
-    const shared = { homeDir: home, trees, minFreeBytes: 0, clock, logger: silentLogger };
+    const shared = { homeDir: home, trees, minFreeBytes, clock, logger: silentLogger };
     const imports = new SkillImports({ ...shared, records: this.store });
     const cache = new SkillCache({ ...shared, imports, maxWaitMs });
     const views = new SkillViews(home);
