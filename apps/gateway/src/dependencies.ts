@@ -45,7 +45,7 @@ import { createEmbedder, createModelCatalog } from '@caribou/models';
 import { loadModels } from '@caribou/extensions';
 import type { StopStep } from '@caribou/service';
 import { createMetrics, createTracing, type Metrics, type Tracing } from '@caribou/observability';
-import { createErasedFiles, SharedVolume, skillFiles, userFiles } from '@caribou/files';
+import { createErasedFiles, SharedVolume, userFiles } from '@caribou/files';
 import { openSkillCatalog } from '@caribou/skills';
 import type { Provider } from '@nestjs/common';
 import { chainCatalog } from './agents/chain-catalog.js';
@@ -56,6 +56,7 @@ import { filesOnVolume } from './files/uploads/files-on-volume.js';
 import { LoopLagWatch } from './http/loop-lag-watch.js';
 import { dispatchTurn } from './runs/turn-dispatch.js';
 import { toSettings } from './settings.js';
+import { openSkillFiles } from './skills/open-skill-files.js';
 import { measureQueues } from './system/queue-figures.js';
 
 /** Everything that the gateway's services are built from; `listDependencies` is the one list. */
@@ -173,7 +174,7 @@ function listDependencies(config: Config, connections: Connections) {
     chains: chainCatalog(config, models),
     skillStore,
     skillCatalog: openSkillCatalog(config, { store: skillStore, clock: systemClock, logger }),
-    skillFiles: skillFiles(config.homeDir, config.sandbox.limits),
+    skillFiles: openSkillFiles(config, { records: skillStore, logger }),
     accounts: redisAccounts(redis),
     attempts: redisAttempts(redis),
     requestBuckets: redisRequestBuckets(redis),

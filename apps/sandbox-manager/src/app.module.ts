@@ -4,18 +4,16 @@ import { busAccess, newId } from '@caribou/contracts';
 import { commandIdentity, type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/service';
 import { createMetrics, type Metrics } from '@caribou/observability';
-import { sandboxMounts, SharedVolume, SkillViews, threadFiles, WorkspaceQuota } from '@caribou/files';
+import { sandboxMounts, SharedVolume, threadFiles, WorkspaceQuota } from '@caribou/files';
 import { ManagerRecords, sandboxDrivers, sandboxIdOf, sandboxSettings } from '@caribou/sandbox';
 import {
   createRedis,
   redisAuditLog,
   redisExecutionJournal,
   redisSandboxRegistry,
-  redisSkills,
   redisVolumeRegistry,
   type RedisConnection,
 } from '@caribou/state';
-import { openSkillCatalog } from '@caribou/skills';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { AuditInterceptor } from './rpc/audit.interceptor.js';
@@ -28,7 +26,7 @@ import { FinishedExecutions } from './executions/finished-executions.js';
 import { DeadManagers, type DeadManagersOptions } from './machine/dead-managers.js';
 import { ManagerLease } from './machine/manager-lease.js';
 import { ManagerSocket } from './machine/manager-socket.js';
-import { createSkillsMounter } from './machine/mounted-skills.js';
+import { type MachineSkills, openSkills } from './machine/open-skills.js';
 import { createSandboxEgress } from './audit/sandbox-egress.js';
 import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './rpc/sandbox.handlers.js';
 import { SandboxPool } from './executions/sandbox-pool.js';
@@ -58,6 +56,7 @@ export interface ManagerParts extends SandboxParts {
   readonly audit: AuditTrail;
   readonly volume: SharedVolume;
   readonly plane: FilePlane;
+  readonly skills: MachineSkills;
   /** Ends the network connections of sandboxes, if sandboxes have a network. */
   readonly closeEgress: () => void;
   readonly metrics: Metrics;
@@ -87,7 +86,8 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const metrics = createMetrics({ service: 'sandbox-manager' });
   const redis = connectRedis(config, metrics, logger);
   const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
-  const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, redis, audit, logger });
+  const skills = openSkills(config, { redis, logger });
+  const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, skills, audit, logger });
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
   const shared = { managerId, registry, drivers, clock, logger };
@@ -161,6 +161,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     files,
     sync,
     plane,
+    skills,
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },
       ...(plane.isStored ? [] : [{ name: 'volume', check: () => volume.ensure() }]),
@@ -204,22 +205,20 @@ function createDrivers(
   config: Config,
   {
     managerId,
-    redis,
+    skills,
     audit,
     logger,
-  }: Pick<ManagerParts, 'managerId' | 'redis' | 'audit'> & { readonly logger: Logger },
+  }: Pick<ManagerParts, 'managerId' | 'skills' | 'audit'> & { readonly logger: Logger },
 ) {
   const clock = systemClock;
   const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
   const egress = createSandboxEgress(config.sandbox.network, egressTrail);
-  const catalog = openSkillCatalog(config, { store: redisSkills(redis), clock, logger });
-  const skills = createSkillsMounter(catalog, new SkillViews(config.homeDir));
   const settings = sandboxSettings(config.sandbox, {
     homeDir: config.homeDir,
-    mounts: sandboxMounts(config.homeDir, skills),
+    mounts: sandboxMounts(config.homeDir, skills.mount),
     ...(egress === undefined ? {} : { network: egress.network }),
   });
-  const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills);
+  const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills.mount);
   const quota = new WorkspaceQuota(ownFiles, config.sandbox.limits);
   const drivers = sandboxDrivers(settings, clock, quota, (driver, reason) =>
     logger.warn({ event: 'sandbox.probe', outcome: 'error', driver, reason }, 'a sandbox driver cannot be used'),

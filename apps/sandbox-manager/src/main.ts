@@ -35,6 +35,7 @@ runMain(async () => {
   parts.deadManagers.start();
   parts.reaper.start();
   parts.plane.eviction?.start();
+  parts.skills.sweeper?.start();
   await app.listen();
   runUntilStopped({
     logger,
@@ -45,6 +46,7 @@ runMain(async () => {
       { name: 'dead managers', run: () => parts.deadManagers.stop() },
       { name: 'reaper', run: () => parts.reaper.stop() },
       { name: 'evictions', run: () => parts.plane.eviction?.stop() ?? Promise.resolve() },
+      { name: 'sweeps of skills', run: () => parts.skills.sweeper?.stop() ?? Promise.resolve() },
       { name: 'sandboxes', run: () => parts.pool.close() },
       { name: 'leftovers', run: () => parts.reaper.removeLeftovers() },
       { name: 'egress', run: () => Promise.resolve(parts.closeEgress()) },

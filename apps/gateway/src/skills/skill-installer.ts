@@ -27,8 +27,8 @@ const TIMEOUT_MS = 60_000;
  *
  *  S1  Nothing of an archive is visible before all of it is unpacked and checked.
  *  S2  A skill exists when its record does. Its files are moved to their final directory before, under an id that is
- *      never used again.
- *  S3  Files that an interrupted install leaves are removed by a later install of the same user.
+ *      never used again; or they are put into the object store, under keys that the record names.
+ *  S3  Files that an interrupted install leaves are removed by a later install of the same user, objects by garbage collection.
  */
 @Injectable()
 export class SkillInstaller {
@@ -48,6 +48,7 @@ export class SkillInstaller {
    * @throws {NotFoundError} when there is no such file
    * @throws {ConflictError} when there is a skill with this name
    * @throws {TooLargeError} when the user has too many skills, or the disk is full
+   * @throws {UnavailableError} when Redis or the object store is away: nothing is installed
    */
   async install(thread: ThreadKey, path: string): Promise<SkillInstallReply> {
     if (this.running >= MAX_AT_ONCE) throw new RateLimitedError('too many skills are being installed');
@@ -91,7 +92,7 @@ export class SkillInstaller {
     const { name, description, license, allowedTools, bytes } = await unpack(archive, staging);
     if ((await this.catalog.skillsOf(userId)).some((skill) => skill.name === name)) throw createNameTakenError(name);
     const id = newId();
-    await staging.publish(id);
+    const published = await staging.publish(id);
     const record = {
       id,
       name,
@@ -100,6 +101,7 @@ export class SkillInstaller {
       bytes,
       installed_at: new Date().toISOString(),
       allowed_tools: allowedTools === null ? null : [...allowedTools],
+      ...published,
     };
     const limits = this.settings.skills;
     const outcome = await this.store.add(userId, record, limits);

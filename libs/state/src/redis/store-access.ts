@@ -121,8 +121,12 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
       };
     case 'sandbox-manager':
       return {
-        reads: [own.ownership, own.skills, own.erasing].flat(),
-        writes: [own.binding, own.executions, own.managers, own.audit, own.volume, own.files].flat(),
+        reads: [own.ownership, own.erasing].flat(),
+        writes: [
+          ...[own.binding, own.executions, own.managers, own.audit, own.volume, own.files].flat(),
+          // A manager brings skills that only lie on its disk into the object store.
+          ...own.skills,
+        ],
       };
   }
 }
