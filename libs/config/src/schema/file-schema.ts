@@ -142,6 +142,11 @@ export const SandboxFile = z
       .startsWith('/', 'must be an absolute path')
       .optional()
       .describe('CARIBOU_HOME as the Docker engine sees it, when the sandbox-manager itself runs in a container'),
+    host_run_dir: z
+      .string()
+      .startsWith('/', 'must be an absolute path')
+      .optional()
+      .describe('CARIBOU_RUN_DIR as the Docker engine sees it, in the same case'),
     max_boxes: integer(64, 1, 10_000).describe(
       'Sandboxes of one sandbox-manager; above it the longest unused is removed',
     ),
