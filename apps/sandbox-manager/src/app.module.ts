@@ -5,7 +5,14 @@ import { commandIdentity, type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/service';
 import { createMetrics, type Metrics } from '@caribou/observability';
 import { sandboxMounts, SharedVolume, SkillViews, threadFiles, WorkspaceQuota } from '@caribou/files';
-import { ManagerRecords, sandboxDrivers, sandboxIdOf, sandboxSettings } from '@caribou/sandbox';
+import {
+  ManagerRecords,
+  prepareRunDirectory,
+  sandboxDrivers,
+  sandboxIdOf,
+  type SandboxSettings,
+  sandboxSettings,
+} from '@caribou/sandbox';
 import {
   createRedis,
   redisAuditLog,
@@ -25,6 +32,7 @@ import { EgressTrail } from './audit/egress-trail.js';
 import { Executor } from './executions/executor.js';
 import { FinishedExecutions } from './executions/finished-executions.js';
 import { DeadManagers, type DeadManagersOptions } from './machine/dead-managers.js';
+import { EarlierManagers } from './machine/earlier-managers.js';
 import { ManagerLease } from './machine/manager-lease.js';
 import { ManagerSocket } from './machine/manager-socket.js';
 import { createSkillsMounter } from './machine/mounted-skills.js';
@@ -51,6 +59,7 @@ export interface ManagerParts extends SandboxParts {
   /** Shows other managers of this machine that this process has not ended. */
   readonly socket: ManagerSocket;
   readonly deadManagers: DeadManagers;
+  readonly earlierManagers: EarlierManagers;
   readonly reaper: SandboxReaper;
   readonly audit: AuditTrail;
   readonly volume: SharedVolume;
@@ -75,7 +84,11 @@ export class AppModule {
   }
 }
 
-/** Builds the manager. Its connection to Redis is made in the background and retried without end. */
+/**
+ * Builds the manager. Its connection to Redis is made in the background and retried without end.
+ *
+ * @throws {UnavailableError} when CARIBOU_RUN_DIR cannot be used
+ */
 export function connectParts(config: Config, logger: Logger): ManagerParts {
   const managerId = newId();
   const { idleMs, reapMs, leftoverGraceMs } = config.sandbox;
@@ -87,11 +100,11 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
   const shared = { managerId, registry, drivers, clock, logger };
-  const { socket, deadManagers } = watchManagers(config, shared);
+  const watched = watchManagers(settings, shared);
   const pool = new SandboxPool({
     ...shared,
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
-    beforeCreate: (driver) => socket.addDriver(driver),
+    beforeCreate: (driver) => watched.socket.addDriver(driver),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
     maxSandboxes: config.sandbox.maxBoxes,
     idleMs,
@@ -136,8 +149,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     executor,
     drivers,
     lease,
-    socket,
-    deadManagers,
+    ...watched,
     reaper,
     redis,
     metrics,
@@ -156,13 +168,15 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
 
 /** Makes the end of this process visible to other managers of the machine, and the end of theirs to this one. */
 function watchManagers(
-  config: Config,
+  { runDir, homeDir }: SandboxSettings,
   parts: Pick<DeadManagersOptions, 'managerId' | 'registry' | 'drivers' | 'clock' | 'logger'>,
 ) {
-  const records = new ManagerRecords(config.homeDir);
+  const records = new ManagerRecords(runDir);
+  const options = { ...parts, everyMs: DEAD_MANAGERS_MS };
   return {
     socket: new ManagerSocket({ managerId: parts.managerId, records, logger: parts.logger }),
-    deadManagers: new DeadManagers({ ...parts, records, everyMs: DEAD_MANAGERS_MS }),
+    deadManagers: new DeadManagers({ ...options, records }),
+    earlierManagers: new EarlierManagers(homeDir, options),
   };
 }
 
@@ -201,9 +215,11 @@ function createDrivers(
   const skills = createSkillsMounter(catalog, new SkillViews(config.homeDir));
   const settings = sandboxSettings(config.sandbox, {
     homeDir: config.homeDir,
+    runDir: config.runDir,
     mounts: sandboxMounts(config.homeDir, skills),
     ...(egress === undefined ? {} : { network: egress.network }),
   });
+  prepareRunDirectory(settings.runDir);
   const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills);
   const quota = new WorkspaceQuota(ownFiles, config.sandbox.limits);
   const drivers = sandboxDrivers(settings, clock, quota, (driver, reason) =>

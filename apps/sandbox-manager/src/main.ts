@@ -33,6 +33,7 @@ runMain(async () => {
   await parts.socket.open();
   parts.lease.start();
   parts.deadManagers.start();
+  await parts.earlierManagers.start();
   parts.reaper.start();
   await app.listen();
   runUntilStopped({
@@ -42,6 +43,7 @@ runMain(async () => {
     stop: [
       { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
       { name: 'dead managers', run: () => parts.deadManagers.stop() },
+      { name: 'earlier managers', run: () => parts.earlierManagers.stop() },
       { name: 'reaper', run: () => parts.reaper.stop() },
       { name: 'sandboxes', run: () => parts.pool.close() },
       { name: 'leftovers', run: () => parts.reaper.removeLeftovers() },

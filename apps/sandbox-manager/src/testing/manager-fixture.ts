@@ -75,7 +75,8 @@ export class ManagerFixture {
   }
 
   async startManager(redisUrl = this.redisServer.url, clocks: Partial<ClocksConfig> = {}): Promise<RunningManager> {
-    const env = { NATS_URL: this.nats.url, REDIS_URL: redisUrl, CARIBOU_HOME: this.home };
+    const runDir = join(this.home, 'run');
+    const env = { NATS_URL: this.nats.url, REDIS_URL: redisUrl, CARIBOU_HOME: this.home, CARIBOU_RUN_DIR: runDir };
     const config = loadConfig(env, this.home);
     const own = { ...config.sandbox.limits, workspaceBytes: 8 * 1024 * 1024 };
     const sandbox = { ...config.sandbox, driver: 'bwrap', limits: own } as const;

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs';
 import { readlink } from 'node:fs/promises';
 import { AppError, BugError, InvalidRequestError, newId, UnavailableError, omitUndefined } from '@caribou/contracts';
 import { commandIdentity } from '@caribou/core';
@@ -36,9 +35,9 @@ export class BwrapDriver implements SandboxDriver {
   private plan: LaunchPlan | undefined;
 
   constructor(private readonly settings: SandboxSettings) {
-    this.records = new BwrapRecords(settings.homeDir);
-    const { network, homeDir } = settings;
-    this.egress = network === undefined ? undefined : new EgressSockets(homeDir, network, commandIdentity());
+    this.records = new BwrapRecords(settings);
+    const { network } = settings;
+    this.egress = network === undefined ? undefined : new EgressSockets(settings, network, commandIdentity());
   }
 
   async probe(): Promise<Probe> {
@@ -60,8 +59,8 @@ export class BwrapDriver implements SandboxDriver {
 
   /** Runs one command under a thread without an owner. @throws {UnavailableError} when that fails */
   private async tryOut(plan: LaunchPlan): Promise<void> {
-    const { homeDir, mounts } = makeTrialHome(this.settings.homeDir);
-    const trial = new BwrapDriver({ ...this.settings, homeDir, mounts });
+    const home = makeTrialHome(this.settings);
+    const trial = new BwrapDriver({ ...this.settings, ...home.settings });
     trial.plan = plan;
     const sandbox = { sandboxId: 'probe', managerId: newId(), userId: 'probe', threadId: 'probe' };
     try {
@@ -75,7 +74,7 @@ export class BwrapDriver implements SandboxDriver {
         throw new UnavailableError('the egress forwarder did not start in a trial sandbox');
     } finally {
       await trial.remove(sandbox);
-      rmSync(homeDir, { recursive: true, force: true });
+      home.remove();
     }
   }
 
@@ -146,12 +145,13 @@ export class BwrapDriver implements SandboxDriver {
     return readlink('/proc/self/ns/pid');
   }
 
-  /** Ends the process that the record names; with `instance`, only when it names that one. */
+  /** Ends the processes that records name; with `instance`, only that one. */
   private async endRecorded({ sandboxId }: SandboxSpec, instance?: string): Promise<void> {
-    const record = this.records.read(sandboxId);
-    if (record === null || (instance !== undefined && instanceOf(record) !== instance)) return;
-    await endGroup(record);
-    this.records.remove(sandboxId, record.pid);
+    for (const record of this.records.read(sandboxId)) {
+      if (instance !== undefined && instanceOf(record) !== instance) continue;
+      await endGroup(record);
+      this.records.remove(sandboxId, record.pid);
+    }
   }
 
   list(): Promise<readonly SandboxInfo[]> {

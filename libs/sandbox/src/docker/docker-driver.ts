@@ -1,5 +1,5 @@
-import { existsSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { InvalidRequestError, newId, UnavailableError, omitUndefined } from '@caribou/contracts';
 import type Docker from 'dockerode';
 import type { Container, ContainerCreateOptions } from 'dockerode';
@@ -49,8 +49,8 @@ export class DockerDriver implements SandboxDriver {
   ) {
     this.docker = openEngine(settings.engineSocket);
     this.containers = new DriverContainers(this.docker, settings);
-    const { network, homeDir } = settings;
-    this.egress = network === undefined ? undefined : new EgressSockets(homeDir, network, INIT_USER);
+    const { network } = settings;
+    this.egress = network === undefined ? undefined : new EgressSockets(settings, network, INIT_USER);
   }
 
   async probe(): Promise<Probe> {
@@ -77,12 +77,10 @@ export class DockerDriver implements SandboxDriver {
    * Runs one command under a thread without an owner, and checks that engine and manager mean the same directory.
    */
   private async tryOut(): Promise<void> {
-    const { homeDir, hostHomeDir } = this.settings;
+    const { homeDir } = this.settings;
     this.settings.mounts.prepareHome();
-    const trialHome = makeTrialHome(homeDir);
-    const seenByEngine =
-      hostHomeDir === undefined ? {} : { hostHomeDir: join(hostHomeDir, basename(trialHome.homeDir)) };
-    const trial = new DockerDriver({ ...this.settings, ...trialHome, ...seenByEngine }, this.home);
+    const home = makeTrialHome(this.settings);
+    const trial = new DockerDriver({ ...this.settings, ...home.settings }, this.home);
     const sandbox = { sandboxId: `caribou-probe-${newId()}`, managerId: newId(), userId: 'probe', threadId: 'probe' };
     try {
       await trial.create(sandbox, { fresh: false });
@@ -94,15 +92,14 @@ export class DockerDriver implements SandboxDriver {
       if (stderr.includes(NO_NETWORK)) {
         throw new UnavailableError('the egress forwarder did not start in a trial sandbox: its image needs node');
       }
-      const { workspace } = await trialHome.mounts.dataOf(sandbox);
-      if (!existsSync(join(workspace, 'probe'))) {
+      if (!existsSync(join(home.data.workspace, 'probe'))) {
         throw new UnavailableError(
           `the docker engine knows ${homeDir} as another directory: mount it at the same path, or name the engine's path`,
         );
       }
     } finally {
       await trial.remove(sandbox);
-      rmSync(trialHome.homeDir, { recursive: true, force: true });
+      home.remove();
     }
   }
 
