@@ -1,3 +1,4 @@
+import { uptime } from 'node:os';
 import { type Bus, connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { busAccess, newId } from '@caribou/contracts';
@@ -6,6 +7,7 @@ import type { HealthCheck } from '@caribou/service';
 import { createMetrics, type Metrics } from '@caribou/observability';
 import { sandboxMounts, SharedVolume, SkillViews, threadFiles, WorkspaceQuota } from '@caribou/files';
 import {
+  LeaseGuard,
   ManagerRecords,
   prepareRunDirectory,
   sandboxDrivers,
@@ -29,11 +31,11 @@ import { AuditInterceptor } from './rpc/audit.interceptor.js';
 import { AuditTrail } from './audit/audit-trail.js';
 import { SandboxReaper } from './machine/sandbox-reaper.js';
 import { EgressTrail } from './audit/egress-trail.js';
-import { Executor } from './executions/executor.js';
+import { createLeaseLostError, Executor } from './executions/executor.js';
 import { FinishedExecutions } from './executions/finished-executions.js';
 import { DeadManagers, type DeadManagersOptions } from './machine/dead-managers.js';
 import { EarlierManagers } from './machine/earlier-managers.js';
-import { ManagerLease } from './machine/manager-lease.js';
+import { ManagerLease, type ManagerLeaseOptions } from './machine/manager-lease.js';
 import { ManagerSocket } from './machine/manager-socket.js';
 import { createSkillsMounter } from './machine/mounted-skills.js';
 import { createSandboxEgress } from './audit/sandbox-egress.js';
@@ -42,6 +44,8 @@ import { SandboxPool } from './executions/sandbox-pool.js';
 
 /** Grace for a manager whose lease has expired, in renewal intervals: one for its next renewal, and a reserve. */
 const LAPSE_GRACE_RENEWALS = 1.25;
+/** When the guard of the lease acts, after this manager should have: a part of the lease's time. */
+const GUARD_PART = 0.05;
 const MAX_WAITING_PER_SANDBOX = 32;
 const MAX_RUNNING = 512;
 /** How often a manager checks whether others of its machine have ended: part of the time of a takeover. */
@@ -56,6 +60,8 @@ export interface ManagerParts extends SandboxParts {
   /** A connection for publishing live output; Nest's own connection only answers requests. */
   readonly outputs: Bus;
   readonly lease: ManagerLease;
+  /** Ends commands at the end of the lease when this process cannot. */
+  readonly guard: LeaseGuard;
   /** Shows other managers of this machine that this process has not ended. */
   readonly socket: ManagerSocket;
   readonly deadManagers: DeadManagers;
@@ -96,7 +102,8 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const metrics = createMetrics({ service: 'sandbox-manager' });
   const redis = connectRedis(config, metrics, logger);
   const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
-  const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, redis, audit, logger });
+  const isHeld = (): boolean => lease.isHeld();
+  const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, redis, audit, logger, isHeld });
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
   const shared = { managerId, registry, drivers, clock, logger };
@@ -112,14 +119,10 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     graceMs: LAPSE_GRACE_RENEWALS * config.clocks.managerRenewMs,
   });
   const volume = new SharedVolume(redisVolumeRegistry(redis), settings.homeDir);
-  const lease = new ManagerLease({
-    managerId,
-    registry,
-    clock,
-    logger,
+  const guard = new LeaseGuard({ runDir: settings.runDir, managerId, logger });
+  const lease: ManagerLease = createLease(config, {
+    ...{ managerId, registry, clock, logger, guard },
     mayHold: () => volume.ensure(),
-    leaseMs: config.clocks.managerLeaseMs,
-    renewMs: config.clocks.managerRenewMs,
     onRenewed: async (lapsed) => {
       if (lapsed) executor.endThreads(await pool.dropForeign());
     },
@@ -149,6 +152,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     executor,
     drivers,
     lease,
+    guard,
     ...watched,
     reaper,
     redis,
@@ -164,6 +168,21 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
       { name: 'sandbox', check: () => drivers.forNewThread() },
     ],
   };
+}
+
+type LeaseParts = Omit<ManagerLeaseOptions, 'leaseMs' | 'renewMs' | 'uptimeMs' | 'onProlonged'> & {
+  readonly guard: LeaseGuard;
+};
+
+function createLease({ clocks }: Config, { guard, ...parts }: LeaseParts): ManagerLease {
+  const { managerLeaseMs: leaseMs, managerRenewMs: renewMs } = clocks;
+  return new ManagerLease({
+    ...parts,
+    leaseMs,
+    renewMs,
+    uptimeMs: () => uptime() * 1000,
+    onProlonged: (untilMs) => guard.extend(untilMs + GUARD_PART * leaseMs),
+  });
 }
 
 /** Makes the end of this process visible to other managers of the machine, and the end of theirs to this one. */
@@ -206,7 +225,11 @@ function createDrivers(
     redis,
     audit,
     logger,
-  }: Pick<ManagerParts, 'managerId' | 'redis' | 'audit'> & { readonly logger: Logger },
+    isHeld,
+  }: Pick<ManagerParts, 'managerId' | 'redis' | 'audit'> & {
+    readonly logger: Logger;
+    readonly isHeld: () => boolean;
+  },
 ) {
   const clock = systemClock;
   const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
@@ -216,11 +239,17 @@ function createDrivers(
   const settings = sandboxSettings(config.sandbox, {
     homeDir: config.homeDir,
     runDir: config.runDir,
+    mayStart: isHeld,
     mounts: sandboxMounts(config.homeDir, skills),
     ...(egress === undefined ? {} : { network: egress.network }),
   });
   prepareRunDirectory(settings.runDir);
-  const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills);
+  const ownFiles = threadFiles(settings.homeDir, commandIdentity(), {
+    skills,
+    requireMayWrite: () => {
+      if (!isHeld()) throw createLeaseLostError();
+    },
+  });
   const quota = new WorkspaceQuota(ownFiles, config.sandbox.limits);
   const drivers = sandboxDrivers(settings, clock, quota, (driver, reason) =>
     logger.warn({ event: 'sandbox.probe', outcome: 'error', driver, reason }, 'a sandbox driver cannot be used'),

@@ -31,6 +31,7 @@ runMain(async () => {
   app.useGlobalFilters(new RpcErrorFilter(logger));
   const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
   await parts.socket.open();
+  parts.guard.start();
   parts.lease.start();
   parts.deadManagers.start();
   await parts.earlierManagers.start();
@@ -49,6 +50,7 @@ runMain(async () => {
       { name: 'leftovers', run: () => parts.reaper.removeLeftovers() },
       { name: 'egress', run: () => Promise.resolve(parts.closeEgress()) },
       { name: 'lease', run: () => parts.lease.stop() },
+      { name: 'lease guard', run: () => Promise.resolve(parts.guard.close()) },
       { name: 'socket', run: () => parts.socket.close() },
       { name: 'nest', run: () => app.close() },
       { name: 'bus', run: () => parts.outputs.close() },

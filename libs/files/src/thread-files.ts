@@ -79,7 +79,7 @@ async function modeToKeep(directory: FileHandle, location: FileLocation, path: s
 async function replaceIn(
   directory: FileHandle,
   location: FileLocation,
-  file: { content: Uint8Array; mode: number; owner: CommandIdentity },
+  file: { content: Uint8Array; mode: number; owner: CommandIdentity; requireMayWrite: () => void },
 ): Promise<void> {
   const temporary = below(directory, `.caribou-${randomUUID()}`);
   const handle = await open(temporary, NEW_FILE, TEMPORARY_MODE);
@@ -87,6 +87,7 @@ async function replaceIn(
     await handle.writeFile(file.content);
     await giveTo(handle, file.owner);
     await handle.chmod(file.mode);
+    file.requireMayWrite();
     await rename(temporary, below(directory, location.name));
   } catch (error) {
     await unlink(temporary).catch((late: unknown) => {
@@ -114,9 +115,16 @@ async function openForAppend(
   }
 }
 
-async function appendTo(handle: FileHandle, content: Uint8Array, path: string): Promise<void> {
+interface Addition {
+  readonly content: Uint8Array;
+  readonly path: string;
+  readonly requireMayWrite: () => void;
+}
+
+async function appendTo(handle: FileHandle, { content, path, requireMayWrite }: Addition): Promise<void> {
   const { size } = await handle.stat();
   if (size + content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
+  requireMayWrite();
   await handle.appendFile(content);
 }
 
@@ -139,10 +147,20 @@ async function prepareThread(homeDir: string, names: readonly string[], owner: C
 const openFileAt = async (roots: ReadRoots, thread: ThreadKey, path: string): Promise<FileHandle> =>
   openResolved(resolvePath(roots, thread, path), path);
 
+export interface ThreadFilesOptions {
+  readonly skills?: ReadRoots['skills'];
+  /** Called right before a file changes; when it throws, the file stays as it is. */
+  readonly requireMayWrite?: () => void;
+}
+
 /**
  * Access to the files of all threads below `homeDir` (CARIBOU_HOME), and with `skills` to those of their users' skills.
  */
-export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: ReadRoots['skills']): ThreadFiles {
+export function threadFiles(
+  homeDir: string,
+  owner: CommandIdentity,
+  { skills, requireMayWrite = () => undefined }: ThreadFilesOptions = {},
+): ThreadFiles {
   const roots: ReadRoots = { homeDir, ...omitUndefined({ skills }) };
   const hostPath = (thread: ThreadKey, directory: DataDirectory): string => hostPathOf(homeDir, thread, directory);
   const within = <T>(
@@ -171,7 +189,7 @@ export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: Re
         async (parent, location) => {
           if (content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
           const mode = await modeToKeep(parent, location, path);
-          await replaceIn(parent, location, { content, mode, owner });
+          await replaceIn(parent, location, { content, mode, owner, requireMayWrite });
           return content.byteLength;
         },
         true,
@@ -183,7 +201,7 @@ export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: Re
         async (parent, location) => {
           const handle = await requireRegular(await openForAppend(parent, location, owner), path);
           try {
-            await appendTo(handle, content, path);
+            await appendTo(handle, { content, path, requireMayWrite });
           } finally {
             await handle.close();
           }

@@ -138,10 +138,11 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     maxWaiting: 32,
     graceMs: 1.25 * RENEW_MS,
   });
-  const lease = new ManagerLease({
+  const lease: ManagerLease = new ManagerLease({
     managerId,
     registry,
     clock,
+    uptimeMs: () => clock.monotonicMs(),
     logger,
     leaseMs: LEASE_MS,
     renewMs: RENEW_MS,
@@ -149,10 +150,11 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     onRenewed: async (lapsed) => {
       if (lapsed) executor.endThreads(await pool.dropForeign());
     },
+    onProlonged: () => undefined,
     onLapsed: () => executor.endAll(),
   });
   const finished = world.options.sabotage === 'memory' ? NO_MEMORY : new FinishedExecutions(MAX_REMEMBERED);
-  const executor = new Executor({ journal, registry, pool, lease, finished, clock, logger, maxRunning: 512 });
+  const executor: Executor = new Executor({ journal, registry, pool, lease, finished, clock, logger, maxRunning: 512 });
   const handlers = new SandboxHandlers({
     pool,
     executor,

@@ -24,6 +24,9 @@ import { makeTrialHome } from '../drivers/trial-home.js';
 
 const PROBE_TIMEOUT_MS = 10_000;
 
+const leaseIsOver = (): UnavailableError =>
+  new UnavailableError('the lease of this sandbox-manager has run out', { details: { dependency: 'redis' } });
+
 /**
  * Sandboxes by bubblewrap: a sandbox per command, made of namespaces, so the sandbox of a thread is only a name and
  * whatever runs under it. Weaker than a container where CPU and memory are concerned: limits are per process.
@@ -102,10 +105,14 @@ export class BwrapDriver implements SandboxDriver {
     }
   }
 
-  /** Records the process; ends it when that fails, as another manager could not end it. */
+  /**
+   * Records the process; ends it when that fails, as nobody else could end it, or when no command may start any more:
+   * one that is recorded before that is ended by the guard of the lease.
+   */
   private record(sandbox: SandboxSpec, leader: ProcessIdentity): void {
     try {
       this.records.write(sandbox, leader);
+      if (this.settings.mayStart?.() === false) throw leaseIsOver();
     } catch (error) {
       killGroup(leader);
       throw error;

@@ -150,6 +150,7 @@ export class DockerDriver implements SandboxDriver {
       docker: this.docker,
       identity: this.identity,
       hasNetwork: this.egress !== undefined,
+      mayStart: () => this.settings.mayStart?.() !== false,
       processes: processesOfCommand(this.settings),
       ending: endingTimes(this.settings),
       lostExitCode: lostExitCode(this.settings),

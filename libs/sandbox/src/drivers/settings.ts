@@ -31,6 +31,10 @@ interface DriverSurroundings {
   readonly mounts: SandboxMounts;
   /** Where the connections of sandboxes go; they have no network at all when absent. */
   readonly network?: SandboxNetwork;
+  /**
+   * Whether commands may start, asked right before each: not once the lease of this manager has run out. Default: yes.
+   */
+  readonly mayStart?: () => boolean;
   /** Socket of the engine; dockerode's default (DOCKER_HOST, then /var/run/docker.sock) when absent. */
   readonly engineSocket?: string;
 }

@@ -8,7 +8,7 @@ import type { SandboxSettings } from './settings.js';
 
 /** What a trial sandbox has of its own: its thread has no owner and no skills. */
 export interface TrialHome {
-  readonly settings: Pick<SandboxSettings, 'homeDir' | 'hostHomeDir' | 'runDir' | 'hostRunDir' | 'mounts'>;
+  readonly settings: Pick<SandboxSettings, 'homeDir' | 'hostHomeDir' | 'runDir' | 'hostRunDir' | 'mounts' | 'mayStart'>;
   readonly data: DataMounts;
   /** Removes all of it. */
   remove(): void;
@@ -17,7 +17,7 @@ export interface TrialHome {
 const DIRECTORY_MODE = 0o755;
 
 /** Makes a trial home below the home, which must exist, and a run directory for it below the run directory. */
-export function makeTrialHome({ homeDir, hostHomeDir, runDir, hostRunDir }: TrialHome['settings']): TrialHome {
+export function makeTrialHome({ homeDir, hostHomeDir, runDir, hostRunDir }: SandboxSettings): TrialHome {
   prepareRunDirectory(runDir);
   const directory = mkdtempSync(join(homeDir, 'probe-'));
   const name = basename(directory);
@@ -31,6 +31,8 @@ export function makeTrialHome({ homeDir, hostHomeDir, runDir, hostRunDir }: Tria
   return {
     data,
     settings: {
+      // A trial is no command of a thread.
+      mayStart: () => true,
       homeDir: directory,
       runDir: join(runDir, name),
       ...omitUndefined({ hostHomeDir: below(hostHomeDir), hostRunDir: below(hostRunDir) }),
