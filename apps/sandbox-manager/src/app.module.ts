@@ -10,6 +10,7 @@ import {
   LeaseGuard,
   ManagerRecords,
   prepareRunDirectory,
+  releaseUsersOf,
   sandboxDrivers,
   sandboxIdOf,
   type SandboxSettings,
@@ -194,7 +195,7 @@ function watchManagers(
   const options = { ...parts, everyMs: DEAD_MANAGERS_MS };
   return {
     socket: new ManagerSocket({ managerId: parts.managerId, records, logger: parts.logger }),
-    deadManagers: new DeadManagers({ ...options, records }),
+    deadManagers: new DeadManagers({ ...options, records, onGone: (id) => releaseUsersOf(id, { runDir }) }),
     earlierManagers: new EarlierManagers(homeDir, options),
   };
 }

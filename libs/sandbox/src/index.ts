@@ -12,6 +12,7 @@ export {
 } from './drivers/driver.js';
 export { sandboxIdOf } from './drivers/sandbox-id.js';
 export { identifyFile, isRefused, type ManagerRecord, ManagerRecords } from './managers/manager-records.js';
+export { releaseUsersOf } from './managers/sandbox-users.js';
 export { LeaseGuard } from './managers/lease-guard.js';
 export { prepareRunDirectory } from './managers/run-directory.js';
 export type { SandboxNetwork } from './drivers/sandbox-network.js';

@@ -121,6 +121,18 @@ export const NetworkFile = z
   })
   .describe('Network of the sandboxes: none as long as no host is allowed');
 
+const MAX_UID = 4_294_967_293;
+
+export const UidsFile = z
+  .object({
+    first: integer(20_000, 1_000, MAX_UID).describe('The first uid; none of the range may be a user of a machine'),
+    count: integer(0, 0, 1_000_000).describe(
+      'How many uids, more than sandboxes of a machine; 0: one user for all (10001)',
+    ),
+  })
+  .refine(({ first, count }) => first + count - 1 <= MAX_UID, `first + count: at most ${MAX_UID + 1}`)
+  .describe('A user of its own for each sandbox, where sandbox-managers run as root (docs/sandbox.md)');
+
 export const SandboxFile = z
   .object({
     driver: z
@@ -157,6 +169,7 @@ export const SandboxFile = z
     leftover_grace_ms: integer(30_000, 1_000, 3_600_000).describe(
       'How long sandboxes of a dead sandbox-manager stay; at least manager_lease_ms',
     ),
+    uids: UidsFile.prefault({}),
     limits: LimitsFile.prefault({}),
     network: NetworkFile.prefault({}),
   })

@@ -1,6 +1,5 @@
 import { readlink } from 'node:fs/promises';
 import { AppError, BugError, InvalidRequestError, newId, UnavailableError, omitUndefined } from '@caribou/contracts';
-import { commandIdentity } from '@caribou/core';
 import { launch, type LaunchPlan, type LaunchSources } from './bwrap-launch.js';
 import { beforeStart, dataMounts, skillsMount } from '../drivers/available-mounts.js';
 import type { ProcessIdentity } from './bwrap-host.js';
@@ -17,6 +16,7 @@ import {
   type SandboxDriver,
 } from '../drivers/driver.js';
 import { EgressSockets } from '../drivers/egress-sockets.js';
+import { SandboxUsers } from '../managers/sandbox-users.js';
 import { killGroup } from './process-group.js';
 import { NO_NETWORK } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
@@ -34,13 +34,16 @@ const leaseIsOver = (): UnavailableError =>
 export class BwrapDriver implements SandboxDriver {
   readonly kind = 'bwrap';
   private readonly records: BwrapRecords;
+  private readonly users: SandboxUsers;
   private readonly egress: EgressSockets | undefined;
   private plan: LaunchPlan | undefined;
 
   constructor(private readonly settings: SandboxSettings) {
     this.records = new BwrapRecords(settings);
+    this.users = new SandboxUsers(settings);
     const { network } = settings;
-    this.egress = network === undefined ? undefined : new EgressSockets(settings, network, commandIdentity());
+    const userOf = (sandbox: SandboxSpec) => this.users.identityOf(sandbox);
+    this.egress = network === undefined ? undefined : new EgressSockets(settings, network, userOf);
   }
 
   async probe(): Promise<Probe> {
@@ -82,8 +85,8 @@ export class BwrapDriver implements SandboxDriver {
   }
 
   async create(sandbox: SandboxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
-    await this.settings.mounts.prepareData(sandbox);
     if (fresh) await this.endRecorded(sandbox);
+    await this.users.prepare(sandbox);
     await this.egress?.open(sandbox, { fresh });
   }
 
@@ -95,7 +98,8 @@ export class BwrapDriver implements SandboxDriver {
     if (plan === undefined) throw new BugError('probe() must have passed before exec()');
     const timeoutMs = Math.min(command.timeoutMs, this.settings.limits.commandTimeoutMs);
     const sources = await beforeStart(this.sourcesOf(sandbox));
-    const launched = launch(plan, sources, { ...command, timeoutMs }, (leader) => this.record(sandbox, leader));
+    const own = { ...plan, identity: this.users.identityOf(sandbox) };
+    const launched = launch(own, sources, { ...command, timeoutMs }, (leader) => this.record(sandbox, leader));
     const { leader } = launched;
     try {
       const { outputCeilingBytes: ceilingBytes } = this.settings.limits;
@@ -135,6 +139,7 @@ export class BwrapDriver implements SandboxDriver {
 
   async remove(sandbox: SandboxSpec): Promise<void> {
     await this.endRecorded(sandbox);
+    this.users.release(sandbox);
     await this.egress?.close(sandbox);
   }
 

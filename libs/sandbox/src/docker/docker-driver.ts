@@ -23,6 +23,7 @@ import {
 } from '../drivers/driver.js';
 import { EgressSockets } from '../drivers/egress-sockets.js';
 import { endingTimes, lostExitCode, processesOfCommand } from './gvisor.js';
+import { SandboxUsers } from '../managers/sandbox-users.js';
 import { NO_NETWORK } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 import { makeTrialHome } from '../drivers/trial-home.js';
@@ -38,6 +39,7 @@ export class DockerDriver implements SandboxDriver {
   private readonly docker: Docker;
   private readonly containers: DriverContainers;
   private readonly identity = commandIdentity();
+  private readonly users: SandboxUsers;
   private readonly egress: EgressSockets | undefined;
   /** Which skills each sandbox was made with, by sandbox id. */
   private readonly skillsMounted = new Map<string, string | undefined>();
@@ -50,7 +52,8 @@ export class DockerDriver implements SandboxDriver {
     this.docker = openEngine(settings.engineSocket);
     this.containers = new DriverContainers(this.docker, settings);
     const { network } = settings;
-    this.egress = network === undefined ? undefined : new EgressSockets(settings, network, INIT_USER);
+    this.egress = network === undefined ? undefined : new EgressSockets(settings, network, () => INIT_USER);
+    this.users = new SandboxUsers(settings);
   }
 
   async probe(): Promise<Probe> {
@@ -105,7 +108,9 @@ export class DockerDriver implements SandboxDriver {
 
   create(sandbox: SandboxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
     return this.containers.runExclusively(sandbox, async () => {
-      await this.settings.mounts.prepareData(sandbox);
+      // Files are given to another user only when nothing of the thread runs any more.
+      if (fresh && this.settings.uids.count > 0) await this.containers.remove(sandbox);
+      await this.users.prepare(sandbox);
       await this.containers.make(sandbox, await this.optionsFor(sandbox, { fresh }), { fresh });
     });
   }
@@ -148,7 +153,7 @@ export class DockerDriver implements SandboxDriver {
     const container = this.containers.container(sandbox);
     const engine = {
       docker: this.docker,
-      identity: this.identity,
+      identity: this.users.identityOf(sandbox),
       hasNetwork: this.egress !== undefined,
       mayStart: () => this.settings.mayStart?.() !== false,
       processes: processesOfCommand(this.settings),
@@ -174,6 +179,7 @@ export class DockerDriver implements SandboxDriver {
     return this.containers.runExclusively(sandbox, async () => {
       this.skillsMounted.delete(sandbox.sandboxId);
       await this.containers.remove(sandbox);
+      this.users.release(sandbox);
       await this.egress?.close(sandbox);
     });
   }

@@ -34,7 +34,7 @@ describe('EgressSockets', () => {
         socket.end();
       },
     };
-    const sockets = new EgressSockets({ runDir: home, homeDir: join(root, 'data') }, network, commandIdentity());
+    const sockets = new EgressSockets({ runDir: home, homeDir: join(root, 'data') }, network, () => commandIdentity());
     opened.push(sockets);
     return sockets;
   }

@@ -41,11 +41,11 @@ export class EgressSockets {
   private readonly folder: string;
   private readonly folders: readonly string[];
 
-  /** `user` is whom the forwarder runs as. */
+  /** `userOf` says whom the forwarder runs as. */
   constructor(
     { runDir, homeDir }: { readonly runDir: string; readonly homeDir: string },
     private readonly network: SandboxNetwork,
-    private readonly user: CommandIdentity,
+    private readonly userOf: (sandbox: SandboxSpec) => CommandIdentity,
   ) {
     this.folder = join(runDir, FOLDER);
     this.folders = [this.folder, join(homeDir, FOLDER)];
@@ -124,19 +124,19 @@ export class EgressSockets {
     }
     // A connection that was not accepted, for want of descriptors, is its client's loss.
     server.on('error', () => undefined);
-    this.giveToUser(directory, isRoot);
+    this.giveToUser(directory, isRoot ? this.userOf(sandbox) : undefined);
     return { directory, server, descriptor };
   }
 
   /**
    * Gives the socket to the forwarder's user alone, where this process may; else every user with the mount can use it.
    */
-  private giveToUser(directory: string, isRoot: boolean): void {
+  private giveToUser(directory: string, user: CommandIdentity | undefined): void {
     const socket = join(directory, EGRESS_SOCKET);
-    chmodSync(socket, isRoot ? 0o600 : 0o666);
-    if (!isRoot) return;
-    chownSync(socket, this.user.uid, this.user.gid);
-    chownSync(directory, this.user.uid, this.user.gid);
+    chmodSync(socket, user === undefined ? 0o666 : 0o600);
+    if (user === undefined) return;
+    chownSync(socket, user.uid, user.gid);
+    chownSync(directory, user.uid, user.gid);
     chmodSync(directory, 0o500);
   }
 }

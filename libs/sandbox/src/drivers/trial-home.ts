@@ -8,7 +8,10 @@ import type { SandboxSettings } from './settings.js';
 
 /** What a trial sandbox has of its own: its thread has no owner and no skills. */
 export interface TrialHome {
-  readonly settings: Pick<SandboxSettings, 'homeDir' | 'hostHomeDir' | 'runDir' | 'hostRunDir' | 'mounts' | 'mayStart'>;
+  readonly settings: Pick<
+    SandboxSettings,
+    'homeDir' | 'hostHomeDir' | 'runDir' | 'hostRunDir' | 'mounts' | 'mayStart' | 'uids'
+  >;
   readonly data: DataMounts;
   /** Removes all of it. */
   remove(): void;
@@ -33,6 +36,7 @@ export function makeTrialHome({ homeDir, hostHomeDir, runDir, hostRunDir }: Sand
     settings: {
       // A trial is no command of a thread.
       mayStart: () => true,
+      uids: { first: 0, count: 0 },
       homeDir: directory,
       runDir: join(runDir, name),
       ...omitUndefined({ hostHomeDir: below(hostHomeDir), hostRunDir: below(hostRunDir) }),
@@ -42,6 +46,7 @@ export function makeTrialHome({ homeDir, hostHomeDir, runDir, hostRunDir }: Sand
           for (const kind of DATA_DIRECTORIES) makeDataDirectory(data[kind]);
           return Promise.resolve();
         },
+        ownerOf: () => Promise.resolve(commandIdentity()),
         dataOf: () => Promise.resolve(data),
         skillsOf: () => Promise.resolve(undefined),
       },
