@@ -122,6 +122,8 @@ export const NetworkFile = z
   .describe('Network of the sandboxes: none as long as no host is allowed');
 
 const MAX_UID = 4_294_967_293;
+/** Users that sandboxes have already: the one of all commands, and that of the first process in Docker's. */
+const TAKEN_UIDS = { first: 10_001, last: 10_002 };
 
 export const UidsFile = z
   .object({
@@ -131,6 +133,10 @@ export const UidsFile = z
     ),
   })
   .refine(({ first, count }) => first + count - 1 <= MAX_UID, `first + count: at most ${MAX_UID + 1}`)
+  .refine(
+    ({ first, count }) => first > TAKEN_UIDS.last || first + count <= TAKEN_UIDS.first,
+    'the range must not have 10001 or 10002, which sandboxes use already',
+  )
   .describe('A user of its own for each sandbox, where sandbox-managers run as root (docs/sandbox.md)');
 
 export const SandboxFile = z
