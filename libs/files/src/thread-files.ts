@@ -15,7 +15,7 @@ import { prepareHome } from './data-home.js';
 import { below, giveTo, openDirectory } from './descriptor-walk.js';
 import { FileRefusedError, toFileRefused } from './file-refused.js';
 import { giveTree } from './ownership/give-tree.js';
-import { DATA, threadOwner } from './ownership/thread-owner.js';
+import { DATA, threadOwner } from './thread-owner.js';
 import { openResolved, resolvePath, type ResolvedPath, type ReadRoots } from './resolved-path.js';
 import {
   DIRECTORY_MODE,

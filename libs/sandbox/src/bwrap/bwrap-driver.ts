@@ -16,7 +16,7 @@ import {
   type SandboxDriver,
 } from '../drivers/driver.js';
 import { EgressSockets } from '../drivers/egress-sockets.js';
-import { SandboxUsers } from '../managers/sandbox-users.js';
+import { SandboxUsers } from '../drivers/sandbox-users.js';
 import { killGroup } from './process-group.js';
 import { NO_NETWORK } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';

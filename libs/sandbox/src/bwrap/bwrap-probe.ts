@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { commandIdentity } from '@caribou/core';
 import { findProgram, hostRootEntries, isReachableBy } from './bwrap-host.js';
 import { isSystemNode, type LaunchPlan, type Programs } from './bwrap-launch.js';
-import { prepareRunDirectory } from '../managers/run-directory.js';
+import { prepareRunDirectory } from '../drivers/run-directory.js';
 import { seccompFilter } from '../syscalls/seccomp.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 

@@ -23,7 +23,7 @@ import {
 } from '../drivers/driver.js';
 import { EgressSockets } from '../drivers/egress-sockets.js';
 import { endingTimes, lostExitCode, processesOfCommand } from './gvisor.js';
-import { SandboxUsers } from '../managers/sandbox-users.js';
+import { SandboxUsers } from '../drivers/sandbox-users.js';
 import { NO_NETWORK } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 import { makeTrialHome } from '../drivers/trial-home.js';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { SandboxConfig } from '@caribou/config';
 import type { SandboxMounts } from '@caribou/core';
-import { runDirectoryName } from '../managers/run-directory.js';
+import { runDirectoryName } from './run-directory.js';
 import type { SandboxNetwork } from './sandbox-network.js';
 
 const MiB = 1024 * 1024;

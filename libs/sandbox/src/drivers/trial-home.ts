@@ -2,7 +2,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { omitUndefined } from '@caribou/contracts';
 import { commandIdentity, DATA_DIRECTORIES, type DataMounts } from '@caribou/core';
-import { prepareRunDirectory } from '../managers/run-directory.js';
+import { prepareRunDirectory } from './run-directory.js';
 import { makeClosedDirectory } from './closed-directory.js';
 import type { SandboxSettings } from './settings.js';
 

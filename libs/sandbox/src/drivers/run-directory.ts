@@ -3,7 +3,7 @@ import { lstatSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError, UnavailableError } from '@caribou/contracts';
 import { errnoOf } from '@caribou/core';
-import { closeDirectory } from '../drivers/closed-directory.js';
+import { closeDirectory } from './closed-directory.js';
 
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;

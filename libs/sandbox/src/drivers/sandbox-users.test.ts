@@ -4,7 +4,7 @@ import { userFiles } from '@caribou/files';
 import { commandIdentity } from '@caribou/core';
 import { temporaryFolder, testSandboxSettings } from '@caribou/testing';
 import { BwrapDriver } from '../bwrap/bwrap-driver.js';
-import type { SandboxSettings } from '../drivers/settings.js';
+import type { SandboxSettings } from './settings.js';
 import { releaseUsersOf, SandboxUsers } from './sandbox-users.js';
 
 const folder = temporaryFolder();

@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { UnavailableError } from '@caribou/contracts';
 import { type CommandIdentity, commandIdentity, errnoOf, type ThreadKey } from '@caribou/core';
-import type { SandboxSpec } from '../drivers/driver.js';
-import type { SandboxSettings } from '../drivers/settings.js';
+import type { SandboxSpec } from './driver.js';
+import type { SandboxSettings } from './settings.js';
 
 type Settings = Pick<SandboxSettings, 'uids' | 'runDir' | 'mounts'>;
 

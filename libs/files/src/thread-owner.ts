@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CommandIdentity, errnoOf, type ThreadKey } from '@caribou/core';
-import { threadNames } from '../thread-path.js';
+import { threadNames } from './thread-path.js';
 
 /** The directory that holds a thread's three; its owner is the user of the thread's commands. */
 export const DATA = 'user-data';
