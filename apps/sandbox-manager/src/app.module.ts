@@ -1,3 +1,4 @@
+import { uptime } from 'node:os';
 import { type Bus, connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { busAccess, newId } from '@caribou/contracts';
@@ -5,7 +6,16 @@ import { commandIdentity, type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/service';
 import { createMetrics, type Metrics } from '@caribou/observability';
 import { sandboxMounts, SharedVolume, threadFiles, WorkspaceQuota } from '@caribou/files';
-import { ManagerRecords, sandboxDrivers, sandboxIdOf, sandboxSettings } from '@caribou/sandbox';
+import {
+  LeaseGuard,
+  ManagerRecords,
+  prepareRunDirectory,
+  releaseUsersOf,
+  sandboxDrivers,
+  sandboxIdOf,
+  type SandboxSettings,
+  sandboxSettings,
+} from '@caribou/sandbox';
 import {
   createRedis,
   redisAuditLog,
@@ -20,11 +30,12 @@ import { AuditInterceptor } from './rpc/audit.interceptor.js';
 import { AuditTrail } from './audit/audit-trail.js';
 import { SandboxReaper } from './machine/sandbox-reaper.js';
 import { EgressTrail } from './audit/egress-trail.js';
-import { Executor } from './executions/executor.js';
+import { createLeaseLostError, Executor } from './executions/executor.js';
 import { type FilePlane, openFilePlane } from './files/open-file-plane.js';
 import { FinishedExecutions } from './executions/finished-executions.js';
 import { DeadManagers, type DeadManagersOptions } from './machine/dead-managers.js';
-import { ManagerLease } from './machine/manager-lease.js';
+import { EarlierManagers } from './machine/earlier-managers.js';
+import { ManagerLease, type ManagerLeaseOptions } from './machine/manager-lease.js';
 import { ManagerSocket } from './machine/manager-socket.js';
 import { type MachineSkills, openSkills } from './machine/open-skills.js';
 import { createSandboxEgress } from './audit/sandbox-egress.js';
@@ -33,6 +44,8 @@ import { SandboxPool } from './executions/sandbox-pool.js';
 
 /** Grace for a manager whose lease has expired, in renewal intervals: one for its next renewal, and a reserve. */
 const LAPSE_GRACE_RENEWALS = 1.25;
+/** When the guard of the lease acts, after this manager should have: a part of the lease's time. */
+const GUARD_PART = 0.05;
 const MAX_WAITING_PER_SANDBOX = 32;
 const MAX_RUNNING = 512;
 /** How often a manager checks whether others of its machine have ended: part of the time of a takeover. */
@@ -49,9 +62,12 @@ export interface ManagerParts extends SandboxParts {
   /** A connection for publishing live output; Nest's own connection only answers requests. */
   readonly outputs: Bus;
   readonly lease: ManagerLease;
+  /** Ends commands at the end of the lease when this process cannot. */
+  readonly guard: LeaseGuard;
   /** Shows other managers of this machine that this process has not ended. */
   readonly socket: ManagerSocket;
   readonly deadManagers: DeadManagers;
+  readonly earlierManagers: EarlierManagers;
   readonly reaper: SandboxReaper;
   readonly audit: AuditTrail;
   readonly volume: SharedVolume;
@@ -78,7 +94,11 @@ export class AppModule {
   }
 }
 
-/** Builds the manager. Its connection to Redis is made in the background and retried without end. */
+/**
+ * Builds the manager. Its connection to Redis is made in the background and retried without end.
+ *
+ * @throws {UnavailableError} when CARIBOU_RUN_DIR cannot be used
+ */
 export function connectParts(config: Config, logger: Logger): ManagerParts {
   const managerId = newId();
   const { idleMs, reapMs, leftoverGraceMs } = config.sandbox;
@@ -87,17 +107,18 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const redis = connectRedis(config, metrics, logger);
   const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
   const skills = openSkills(config, { redis, logger });
-  const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, skills, audit, logger });
+  const isHeld = (): boolean => lease.isHeld();
+  const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, skills, audit, logger, isHeld });
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
   const shared = { managerId, registry, drivers, clock, logger };
-  const { socket, deadManagers } = watchManagers(config, shared);
+  const watched = watchManagers(settings, shared);
   const plane = openFilePlane(config, { managerId, redis, logger, holdsThread: (thread) => pool.holdsThread(thread) });
   const { sync } = plane;
   const pool = new SandboxPool({
     ...shared,
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
-    beforeCreate: (driver) => socket.addDriver(driver),
+    beforeCreate: (driver) => watched.socket.addDriver(driver),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
     fileNotice: (thread) => sync.takeNotice(thread),
     onForeign: (thread) => sync.forget(thread),
@@ -111,14 +132,10 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     graceMs: LAPSE_GRACE_RENEWALS * config.clocks.managerRenewMs,
   });
   const volume = new SharedVolume(redisVolumeRegistry(redis), settings.homeDir);
-  const lease = new ManagerLease({
-    managerId,
-    registry,
-    clock,
-    logger,
+  const guard = new LeaseGuard({ runDir: settings.runDir, managerId, logger });
+  const lease: ManagerLease = createLease(config, {
+    ...{ managerId, registry, clock, logger, guard },
     mayHold: () => (plane.isStored ? Promise.resolve() : volume.ensure()),
-    leaseMs: config.clocks.managerLeaseMs,
-    renewMs: config.clocks.managerRenewMs,
     onRenewed: async (lapsed) => {
       if (lapsed) executor.endThreads(await pool.dropForeign());
     },
@@ -149,8 +166,8 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     executor,
     drivers,
     lease,
-    socket,
-    deadManagers,
+    guard,
+    ...watched,
     reaper,
     redis,
     metrics,
@@ -170,15 +187,32 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   };
 }
 
+type LeaseParts = Omit<ManagerLeaseOptions, 'leaseMs' | 'renewMs' | 'uptimeMs' | 'onProlonged'> & {
+  readonly guard: LeaseGuard;
+};
+
+function createLease({ clocks }: Config, { guard, ...parts }: LeaseParts): ManagerLease {
+  const { managerLeaseMs: leaseMs, managerRenewMs: renewMs } = clocks;
+  return new ManagerLease({
+    ...parts,
+    leaseMs,
+    renewMs,
+    uptimeMs: () => uptime() * 1000,
+    onProlonged: (untilMs) => guard.extend(untilMs + GUARD_PART * leaseMs),
+  });
+}
+
 /** Makes the end of this process visible to other managers of the machine, and the end of theirs to this one. */
 function watchManagers(
-  config: Config,
+  { runDir, homeDir }: SandboxSettings,
   parts: Pick<DeadManagersOptions, 'managerId' | 'registry' | 'drivers' | 'clock' | 'logger'>,
 ) {
-  const records = new ManagerRecords(config.homeDir);
+  const records = new ManagerRecords(runDir);
+  const options = { ...parts, everyMs: DEAD_MANAGERS_MS };
   return {
     socket: new ManagerSocket({ managerId: parts.managerId, records, logger: parts.logger }),
-    deadManagers: new DeadManagers({ ...parts, records, everyMs: DEAD_MANAGERS_MS }),
+    deadManagers: new DeadManagers({ ...options, records, onGone: (id) => releaseUsersOf(id, { runDir }) }),
+    earlierManagers: new EarlierManagers(homeDir, options),
   };
 }
 
@@ -208,17 +242,29 @@ function createDrivers(
     skills,
     audit,
     logger,
-  }: Pick<ManagerParts, 'managerId' | 'skills' | 'audit'> & { readonly logger: Logger },
+    isHeld,
+  }: Pick<ManagerParts, 'managerId' | 'skills' | 'audit'> & {
+    readonly logger: Logger;
+    readonly isHeld: () => boolean;
+  },
 ) {
   const clock = systemClock;
   const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
   const egress = createSandboxEgress(config.sandbox.network, egressTrail);
   const settings = sandboxSettings(config.sandbox, {
     homeDir: config.homeDir,
+    runDir: config.runDir,
+    mayStart: isHeld,
     mounts: sandboxMounts(config.homeDir, skills.mount),
     ...(egress === undefined ? {} : { network: egress.network }),
   });
-  const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills.mount);
+  prepareRunDirectory(settings.runDir);
+  const ownFiles = threadFiles(settings.homeDir, commandIdentity(), {
+    skills: skills.mount,
+    requireMayWrite: () => {
+      if (!isHeld()) throw createLeaseLostError();
+    },
+  });
   const quota = new WorkspaceQuota(ownFiles, config.sandbox.limits);
   const drivers = sandboxDrivers(settings, clock, quota, (driver, reason) =>
     logger.warn({ event: 'sandbox.probe', outcome: 'error', driver, reason }, 'a sandbox driver cannot be used'),

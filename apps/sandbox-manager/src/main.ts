@@ -31,8 +31,10 @@ runMain(async () => {
   app.useGlobalFilters(new RpcErrorFilter(logger));
   const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
   await parts.socket.open();
+  parts.guard.start();
   parts.lease.start();
   parts.deadManagers.start();
+  await parts.earlierManagers.start();
   parts.reaper.start();
   parts.plane.eviction?.start();
   parts.skills.sweeper?.start();
@@ -44,6 +46,7 @@ runMain(async () => {
     stop: [
       { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
       { name: 'dead managers', run: () => parts.deadManagers.stop() },
+      { name: 'earlier managers', run: () => parts.earlierManagers.stop() },
       { name: 'reaper', run: () => parts.reaper.stop() },
       { name: 'evictions', run: () => parts.plane.eviction?.stop() ?? Promise.resolve() },
       { name: 'sweeps of skills', run: () => parts.skills.sweeper?.stop() ?? Promise.resolve() },
@@ -51,6 +54,7 @@ runMain(async () => {
       { name: 'leftovers', run: () => parts.reaper.removeLeftovers() },
       { name: 'egress', run: () => Promise.resolve(parts.closeEgress()) },
       { name: 'lease', run: () => parts.lease.stop() },
+      { name: 'lease guard', run: () => Promise.resolve(parts.guard.close()) },
       { name: 'socket', run: () => parts.socket.close() },
       { name: 'nest', run: () => app.close() },
       { name: 'bus', run: () => parts.outputs.close() },

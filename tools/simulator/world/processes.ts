@@ -139,10 +139,11 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     maxWaiting: 32,
     graceMs: 1.25 * RENEW_MS,
   });
-  const lease = new ManagerLease({
+  const lease: ManagerLease = new ManagerLease({
     managerId,
     registry,
     clock,
+    uptimeMs: () => clock.monotonicMs(),
     logger,
     leaseMs: LEASE_MS,
     renewMs: RENEW_MS,
@@ -150,10 +151,11 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     onRenewed: async (lapsed) => {
       if (lapsed) executor.endThreads(await pool.dropForeign());
     },
+    onProlonged: () => undefined,
     onLapsed: () => executor.endAll(),
   });
   const finished = world.options.sabotage === 'memory' ? NO_MEMORY : new FinishedExecutions(MAX_REMEMBERED);
-  const executor = new Executor({
+  const executor: Executor = new Executor({
     journal,
     files: SHARED_FILES,
     registry,

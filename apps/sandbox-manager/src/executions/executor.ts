@@ -96,11 +96,17 @@ export class Executor {
     return job.parse(await present.reply);
   }
 
-  /** @throws {UnavailableError} when this manager is stopping */
+  /** @throws {UnavailableError} when this manager is stopping, or has no lease */
   assertAccepting(): void {
+    this.assertHeld();
     // Callers repeat their request when a manager is unreachable, which is the right reaction to a stop, too.
     if (this.draining)
       throw new UnavailableError('this sandbox-manager is stopping', { details: { dependency: 'sandbox-manager' } });
+  }
+
+  /** @throws {UnavailableError} while this manager has no lease: another one may hold its sandboxes */
+  assertHeld(): void {
+    if (!this.options.lease.isHeld()) throw createLeaseLostError();
   }
 
   /** @throws {FencedError} unless `epoch` is the one of the thread's current lease */
@@ -174,7 +180,7 @@ export class Executor {
     if (known !== undefined) return { reply: known.reply, stored: true };
     const executed = this.options.finished.find(job);
     if (executed !== undefined) return { ...executed, stored: false };
-    if (!this.options.lease.isHeld()) throw createLeaseLostError();
+    this.assertHeld();
     const reply = await this.run(job, sandbox, signal);
     this.options.finished.add(job, reply);
     return { reply, stored: false };
@@ -235,5 +241,5 @@ interface Outcome<Reply> {
   readonly stored: boolean;
 }
 
-const createLeaseLostError = (): UnavailableError =>
+export const createLeaseLostError = (): UnavailableError =>
   new UnavailableError('the lease of this sandbox-manager has run out', { details: { dependency: 'redis' } });

@@ -174,9 +174,10 @@ export class SandboxHandlers {
    *
    * @throws {FencedError} unless the request has the thread's current epoch
    * @throws {NotFoundError} when this manager does not hold the sandbox
-   * @throws {UnavailableError} when files that changed elsewhere cannot be brought here
+   * @throws {UnavailableError} while this manager has no lease, or when files that changed elsewhere cannot be brought here
    */
   private async authorizeRead<Request extends HeldSandboxRequest>(request: Request): Promise<Request> {
+    this.parts.executor.assertHeld();
     this.parts.pool.requireHeld(threadOf(request), request.sandbox_id);
     await this.parts.executor.requireEpoch(threadOf(request), request.epoch);
     await this.parts.sync.refresh(threadOf(request));

@@ -86,7 +86,8 @@ export class ManagerFixture {
     clocks: Partial<ClocksConfig> = {},
     machine: TestMachine = { home: this.home },
   ): Promise<RunningManager> {
-    const env = { NATS_URL: this.nats.url, REDIS_URL: redisUrl, CARIBOU_HOME: machine.home };
+    const runDir = join(machine.home, 'run');
+    const env = { NATS_URL: this.nats.url, REDIS_URL: redisUrl, CARIBOU_HOME: machine.home, CARIBOU_RUN_DIR: runDir };
     const config = { ...loadConfig(env, this.home), ...omitUndefined({ files: machine.files }) };
     const own = { ...config.sandbox.limits, workspaceBytes: 8 * 1024 * 1024 };
     const sandbox = { ...config.sandbox, driver: 'bwrap', limits: own } as const;

@@ -108,6 +108,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
       fsync: settings.redisFsync,
     },
     homeDir: settings.homeDir,
+    runDir: settings.runDir,
     extensionsConfigPath: settings.extensionsConfigPath,
     logLevel: settings.logLevel ?? level,
     healthPort: settings.healthPort,

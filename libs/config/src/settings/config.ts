@@ -181,6 +181,8 @@ export interface Config {
   };
   /** Absolute path of the data volume. */
   readonly homeDir: string;
+  /** Absolute path of the directory for sockets and process records, which belong to one machine: CARIBOU_RUN_DIR. */
+  readonly runDir: string;
   /** Absolute path; the file need not exist. */
   readonly extensionsConfigPath: string;
   readonly logLevel: LogLevelName;

@@ -33,7 +33,7 @@ describe('a skill in the object store', () => {
     expect(listed(skillsAt(mounting.home, 'staging'))).toEqual([]);
 
     const thread = { userId: USER, threadId: 't1' };
-    const data = threadFiles(reading.home, commandIdentity(), () => reading.mount());
+    const data = threadFiles(reading.home, commandIdentity(), { skills: () => reading.mount() });
     const handle = await data.openFile(thread, '/mnt/skills/custom/mine/SKILL.md');
     expect(await handle.readFile('utf8')).toBe('find me');
     await handle.close();

@@ -36,13 +36,12 @@ export interface UserFiles {
 
 /** The files of all threads below `homeDir` (CARIBOU_HOME), owned by the user of commands; uploads within the limits. */
 export function userFiles(homeDir: string, limits?: QuotaLimits): UserFiles {
-  const owner = commandIdentity();
-  const files = threadFiles(homeDir, owner);
+  const files = threadFiles(homeDir, commandIdentity());
   const quota = limits === undefined ? undefined : new WorkspaceQuota(files, limits);
   return {
-    openIntake: (thread, options) => openUploadIntake({ files, owner, ...omitUndefined({ quota }) }, thread, options),
+    openIntake: (thread, options) => openUploadIntake({ files, ...omitUndefined({ quota }) }, thread, options),
     list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
-    copyAll: (thread, to) => copyFiles({ files, owner, ...omitUndefined({ quota }) }, thread, to),
+    copyAll: (thread, to) => copyFiles({ files, ...omitUndefined({ quota }) }, thread, to),
     hasHistory: false,
     open: async (thread, path) => openLocalFile(await files.openFile(thread, path)),
     replaceText: (thread, path, replacement) =>

@@ -26,9 +26,11 @@ const NOTHING = { files: 0, bytes: 0, removed: 0, kept: 0 };
 export async function refreshCopy(parts: CopyParts, thread: ThreadKey, head: FileHead | null): Promise<Refreshed> {
   const startMs = performance.now();
   const wasWhole = hasData(parts.homeDir, thread);
-  await threadFiles(parts.homeDir, parts.owner).prepare(thread);
+  const data = threadFiles(parts.homeDir, parts.owner);
+  await data.prepare(thread);
+  const owner = await data.ownerOf(thread);
   const done = await withCopy(parts, thread, async (target, record) => {
-    const refresh = new Refresh(parts, thread, target);
+    const refresh = new Refresh({ ...parts, owner }, thread, target);
     await refresh.clearStaging();
     if (record === 'lost' || (record === 'kept' && !wasWhole)) return refresh.restart(head);
     if (record === 'none') refresh.start(null);
