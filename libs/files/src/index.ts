@@ -11,6 +11,7 @@ export { sandboxMounts } from './sandbox-mounts.js';
 export { SharedVolume, volumeIdOf } from './shared-volume.js';
 export { type SkillFiles, skillFiles, type SkillStaging } from './skills/skill-files.js';
 export { SkillViews } from './skills/skill-views.js';
+export { storedUserFiles } from './stored/stored-user-files.js';
 export { occurrences, replaceAt } from './text/text-edit.js';
 export { MAX_TEXT_FILE_BYTES, readTextRange } from './text/text-range.js';
 export { type ThreadFiles, threadFiles } from './thread-files.js';

@@ -23,6 +23,8 @@ export interface TreeChange {
   readonly change: (tree: FileTree) => FileTree | null;
   /** Throws when the thread may not become so large. */
   readonly check?: (size: TreeSize) => void;
+  /** The files that are meant (`FileHead.home`): those of a later thread with the same id are not changed. */
+  readonly home?: string;
 }
 
 /** What a tree has under a virtual path. */
@@ -37,17 +39,19 @@ const MAX_ATTEMPTS = 16;
 /**
  * Changes a tree of a thread's head and commits it, on the newest head when others commit meanwhile. Null without a change.
  *
- * @throws {ConflictError} while the thread is being deleted, or when others commit all the time
+ * @throws {ConflictError} when the thread was or is being deleted, or when others commit all the time
  * @throws {UnavailableError}
  */
 export async function changeTree(
   { trees, generations }: TreeParts,
   thread: ThreadKey,
-  { part, change, check }: TreeChange,
+  { part, change, check, home }: TreeChange,
 ): Promise<FileHead | null> {
   const { userId } = thread;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const head = await generations.head(thread);
+    if (home !== undefined && head?.home !== home)
+      throw new ConflictError('the thread was deleted meanwhile', { details: { threadId: thread.threadId } });
     const [work, uploads] = await readTrees(trees, userId, head?.trees ?? {});
     const present = { work: work ?? new Map(), uploads: uploads ?? new Map() };
     const changed = change(present[part]);
