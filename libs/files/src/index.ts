@@ -4,13 +4,14 @@ export { type FileRefusal, FileRefusedError, QuotaExceededError } from './file-r
 export { findFiles, type Found, listDirectory, type LookupTarget, searchLines } from './lookup/find-files.js';
 export { type Deferred, type Published, publishFiles } from './plane/copies/publish-files.js';
 export { WorkingCopies } from './plane/copies/working-copies.js';
-export { objectTreeStore } from './plane/store/object-tree-store.js';
+export { type ObjectTreeStore, objectTreeStore } from './plane/store/object-tree-store.js';
 export { treeFiles } from './plane/tree/tree-files.js';
 export { WorkspaceQuota } from './quota/workspace-quota.js';
 export { sandboxMounts } from './sandbox-mounts.js';
 export { SharedVolume, volumeIdOf } from './shared-volume.js';
 export { type SkillFiles, skillFiles, type SkillStaging } from './skills/skill-files.js';
 export { SkillViews } from './skills/skill-views.js';
+export { erasedStoredFiles } from './stored/erased-stored-files.js';
 export { storedUserFiles } from './stored/stored-user-files.js';
 export { occurrences, replaceAt } from './text/text-edit.js';
 export { MAX_TEXT_FILE_BYTES, readTextRange } from './text/text-range.js';

@@ -15,8 +15,10 @@ import type { UserFiles } from '../uploads/user-files.js';
 import { storedUserFiles } from './stored-user-files.js';
 
 const UPLOADS = '/mnt/user-data/uploads';
-const spoolDir = mkdtempSync(join(tmpdir(), 'caribou-spool-'));
-afterAll(() => rmSync(spoolDir, { recursive: true, force: true }));
+const homeDir = mkdtempSync(join(tmpdir(), 'caribou-stored-'));
+/** Where files are while they come in. */
+const spoolDir = join(homeDir, 'receiving');
+afterAll(() => rmSync(homeDir, { recursive: true, force: true }));
 
 let store: StoreFixture;
 let generations: FileGenerations;
@@ -31,7 +33,7 @@ const gateway = (more: Partial<Parameters<typeof storedUserFiles>[0]> = {}): Use
   storedUserFiles({
     trees,
     generations,
-    spoolDir,
+    homeDir,
     limits: { workspaceBytes: 1_000, workspaceFiles: 5 },
     askToPublish: (_thread, managerId) => onAsked(managerId),
     ...more,
@@ -157,6 +159,7 @@ describe('uploads', () => {
   });
 
   test('files that a killed process left are removed after an hour, and no others', async () => {
+    await upload('first.txt', 'x');
     for (const name of ['old.upload', 'new.upload', 'other']) writeFileSync(join(spoolDir, name), 'half');
     for (const name of ['old.upload', 'other']) utimesSync(join(spoolDir, name), 1, 1);
     await upload('a.txt', 'x');
