@@ -7,6 +7,8 @@ import { InterruptDeadlines } from './approvals/interrupt-deadlines.js';
 import { ApprovalsService } from './approvals/approvals.service.js';
 import { ArtifactEdits } from './files/artifacts/artifact-edits.js';
 import { ArtifactsController } from './files/artifacts/artifacts.controller.js';
+import { FileHistoryController } from './files/history/file-history.controller.js';
+import { FileHistoryService } from './files/history/file-history.service.js';
 import { AssistantCatalog } from './assistants/assistant-catalog.js';
 import { AssistantsService } from './assistants/assistants.service.js';
 import { RunAssistants } from './assistants/run-assistants.js';
@@ -94,6 +96,7 @@ const CONTROLLERS: readonly Type[] = [
   TasksController,
   UploadsController,
   ArtifactsController,
+  FileHistoryController,
   AssistantsController,
   ItemsController,
   AgentsController,
@@ -140,6 +143,7 @@ const SERVICES: readonly Type[] = [
   MemoryService,
   MemoryEdits,
   UploadsService,
+  FileHistoryService,
   DocumentConversions,
   SkillsService,
   SkillInstaller,

@@ -152,7 +152,8 @@ function listDependencies(config: Config, connections: Connections) {
     eventLog: redisEventLog(redis),
     bus,
     userFiles: erasable.files,
-    storedFiles: files.stored,
+    /** Null when files lie on a data volume. */
+    fileHistory: files.stored?.history ?? null,
     fileReadiness: files.readiness,
     conversions: redisConversions(redis),
     locks: redisLocks(redis),

@@ -8,6 +8,7 @@ import { branchRoutes } from './http/threads/branches.js';
 import { featureRoutes } from './http/resources/features.js';
 import { compactionRoutes } from './http/resources/compaction.js';
 import { feedbackRoutes } from './http/resources/feedback.js';
+import { fileHistoryRoutes } from './http/threads/file-history.js';
 import { fileRoutes } from './http/threads/files.js';
 import { inputPolishRoutes } from './http/resources/input-polish.js';
 import { itemRoutes } from './http/resources/items.js';
@@ -45,6 +46,7 @@ export const httpRoutes: readonly RouteContract[] = [
   approvalRoutes,
   taskRoutes,
   fileRoutes,
+  fileHistoryRoutes,
   assistantRoutes,
   itemRoutes,
   agentRoutes,

@@ -5,6 +5,7 @@ import {
   createErasedFiles,
   type ErasedFiles,
   erasedStoredFiles,
+  FileHistory,
   type ObjectTreeStore,
   objectTreeStore,
   SharedVolume,
@@ -24,7 +25,7 @@ export interface StoredFiles {
   readonly store: OpenedStore;
   readonly trees: ObjectTreeStore;
   readonly generations: FileGenerations;
-  readonly requests: PublishRequests;
+  readonly history: FileHistory;
 }
 
 /** Where the files of threads are, for a gateway. */
@@ -62,7 +63,7 @@ export function openFiles({ files, homeDir, sandbox }: Config, { redis, bus, log
     ensure: () => Promise.resolve(),
     checkAtStart: () => Promise.resolve(),
     readiness: { name: 'object store', check: () => check.check() },
-    stored: { store, trees, generations, requests },
+    stored: { store, trees, generations, history: new FileHistory({ trees, generations, askToPublish, limits }) },
   };
 }
 

@@ -1,4 +1,4 @@
-import { RateLimitedError, threadRoutes, runRoutes, messageRoutes } from '@caribou/contracts';
+import { fileHistoryRoutes, RateLimitedError, threadRoutes, runRoutes, messageRoutes } from '@caribou/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findPrincipal } from '../auth/principal.js';
 import { API_ROOTS } from './route.decorators.js';
@@ -14,6 +14,7 @@ const routes = [
   ...[threadRoutes.search, threadRoutes.get, threadRoutes.copy, threadRoutes.tokenUsage, threadRoutes.state],
   ...[threadRoutes.stateAt, threadRoutes.stateAtCheckpoint, threadRoutes.updateState, threadRoutes.history],
   ...[threadRoutes.count, runRoutes.list, messageRoutes.page, messageRoutes.list, messageRoutes.ofRun],
+  ...[fileHistoryRoutes.list, fileHistoryRoutes.diff, fileHistoryRoutes.workspaceChanges],
 ];
 const limited = new Set(routes.flatMap(({ method, path }) => API_ROOTS.map((root) => `${method} /${root}${path}`)));
 

@@ -1,5 +1,6 @@
 import { ConflictError } from '@caribou/contracts';
 import {
+  type DataDirectory,
   type FileGenerations,
   type FileHead,
   type FilePart,
@@ -9,6 +10,7 @@ import {
   type TreeNode,
   type TreeStore,
 } from '@caribou/core';
+import { FileRefusedError } from '../file-refused.js';
 import { readTrees } from '../plane/store/object-tree-store.js';
 import { sizeOf, toTreeText, type TreeSize } from '../plane/tree/tree-nodes.js';
 
@@ -27,11 +29,22 @@ export interface TreeChange {
   readonly home?: string;
 }
 
-/** What a tree has under a virtual path. */
-export function findNode(tree: FileTree, path: string): TreeNode | undefined {
+/** The path in a tree of a virtual path. @throws {FileRefusedError} for one outside of the data directories */
+export function treePathOf(path: string): string {
   const parsed = parseVirtualPath(path);
-  return parsed === null ? undefined : tree.get([parsed.directory, ...parsed.segments].map(toTreeText).join('/'));
+  if (parsed === null) throw new FileRefusedError('outside', path);
+  return [parsed.directory, ...parsed.segments].map(toTreeText).join('/');
 }
+
+/** The data directory that a virtual path is in. @throws {FileRefusedError} for one outside of them */
+export function directoryOf(path: string): DataDirectory {
+  const parsed = parseVirtualPath(path);
+  if (parsed === null) throw new FileRefusedError('outside', path);
+  return parsed.directory;
+}
+
+/** What a tree has under a virtual path. */
+export const findNode = (tree: FileTree, path: string): TreeNode | undefined => tree.get(treePathOf(path));
 
 /** Commits of others that a change gives way to. Each of them means that somebody made progress. */
 const MAX_ATTEMPTS = 16;

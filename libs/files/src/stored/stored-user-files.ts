@@ -4,7 +4,6 @@ import {
   type DataDirectory,
   filePartOf,
   type FileTree,
-  parseVirtualPath,
   type ThreadKey,
   VIRTUAL_ROOT,
 } from '@caribou/core';
@@ -17,7 +16,7 @@ import type { TextReplacement } from '../text/replace-text.js';
 import { readUpTo } from '../uploads/open-file.js';
 import type { FileEntry } from '../uploads/upload-intake.js';
 import type { UserFiles } from '../uploads/user-files.js';
-import { changeTree, findNode, type TreeParts } from './changed-tree.js';
+import { changeTree, directoryOf, findNode, type TreeParts } from './changed-tree.js';
 import { type SettledParts, settledHead } from './settled-head.js';
 import { Spool } from './spooled-file.js';
 import { openStoredIntake, type StoredIntakeParts } from './stored-intake.js';
@@ -70,12 +69,6 @@ export function storedUserFiles(options: StoredUserFilesOptions): UserFiles {
   };
 }
 
-/** @throws {FileRefusedError} for a path outside the data directories */
-function directoryOf(path: string): DataDirectory {
-  const parsed = parseVirtualPath(path);
-  if (parsed === null) throw new FileRefusedError('outside', path);
-  return parsed.directory;
-}
 
 async function removeIfSame(
   parts: TreeParts,
