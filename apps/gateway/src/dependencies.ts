@@ -51,6 +51,7 @@ import { chainCatalog } from './agents/chain-catalog.js';
 import { scryptPasswords } from './auth/passwords.js';
 import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
+import { FileCollection } from './files/file-collection.js';
 import { type GatewayFiles, openFiles } from './files/open-files.js';
 import { LoopLagWatch } from './http/loop-lag-watch.js';
 import { dispatchTurn } from './runs/turn-dispatch.js';
@@ -154,6 +155,7 @@ function listDependencies(config: Config, connections: Connections) {
     userFiles: erasable.files,
     /** Null when files lie on a data volume. */
     fileHistory: files.stored?.history ?? null,
+    fileCollection: collectionOf(files, { redis, logger }),
     fileReadiness: files.readiness,
     conversions: redisConversions(redis),
     locks: redisLocks(redis),
@@ -187,6 +189,22 @@ function listDependencies(config: Config, connections: Connections) {
     logger,
   };
 }
+
+/** Null when files lie on a data volume. */
+const collectionOf = (
+  { stored }: GatewayFiles,
+  { redis, logger }: Pick<Connections, 'redis' | 'logger'>,
+): FileCollection | null =>
+  stored === null
+    ? null
+    : new FileCollection({
+        ...stored,
+        locks: redisLocks(redis),
+        documents: redisSharedDocuments(redis),
+        // Threads are all that has trees in the store. Another owner of trees adds its manifests here, or they are removed.
+        moreRoots: () => Promise.resolve([]),
+        logger,
+      });
 
 const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
   connectBus({

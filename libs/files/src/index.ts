@@ -4,6 +4,7 @@ export { type FileRefusal, FileRefusedError, QuotaExceededError } from './file-r
 export { findFiles, type Found, listDirectory, type LookupTarget, searchLines } from './lookup/find-files.js';
 export { type Deferred, type Published, publishFiles } from './plane/copies/publish-files.js';
 export { WorkingCopies } from './plane/copies/working-copies.js';
+export { type Collected, collectGarbage } from './plane/garbage/collect-garbage.js';
 export { type ObjectTreeStore, objectTreeStore } from './plane/store/object-tree-store.js';
 export { treeFiles } from './plane/tree/tree-files.js';
 export { WorkspaceQuota } from './quota/workspace-quota.js';

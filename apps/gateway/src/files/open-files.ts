@@ -50,7 +50,8 @@ interface Parts {
 /** The files as the configuration says: in an object store with its section `files`, else on the data volume. */
 export function openFiles({ files, homeDir, sandbox }: Config, { redis, bus, logger }: Parts): GatewayFiles {
   const { limits } = sandbox;
-  if (files === undefined) return filesOf(new SharedVolume(redisVolumeRegistry(redis), homeDir), homeDir, limits, logger);
+  if (files === undefined)
+    return filesOf(new SharedVolume(redisVolumeRegistry(redis), homeDir), homeDir, limits, logger);
   const store = openObjectStore(files.store, logger);
   const trees = objectTreeStore(store);
   const generations = redisFileGenerations(redis);

@@ -31,8 +31,11 @@ export class PublishRequests {
     const event = 'files.publish';
     try {
       const target = { contract: SandboxPublish, subject: managerSubject(managerId, SandboxPublish) };
-      const { outcome } = await this.bus.call(target, { user_id: userId, thread_id: threadId });
-      this.logger.debug({ event, outcome, threadId, managerId }, 'a manager was asked to store the files of a thread');
+      const { outcome: reason } = await this.bus.call(target, { user_id: userId, thread_id: threadId });
+      this.logger.debug(
+        { event, outcome: 'ok', reason, threadId, managerId },
+        'a manager was asked to store the files of a thread',
+      );
     } catch (error) {
       this.silent.set(managerId, true);
       const level = error instanceof AppError && error.expected ? 'warn' : 'error';

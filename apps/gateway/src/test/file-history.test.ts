@@ -81,7 +81,9 @@ describe('files at checkpoints', () => {
   test('differ by file, with diffs of texts', async () => {
     const { body } = await get<FileDiffReply>(`/diff?from=${ends[0]}&to=${ends[1]}`);
     expect(body.summary).toEqual({ added: 1, changed: 1, removed: 1, additions: 2, deletions: 2, truncated: false });
-    expect(body.files.map(({ path, change, size_before, size_after }) => [path, change, size_before, size_after])).toEqual([
+    expect(
+      body.files.map(({ path, change, size_before, size_after }) => [path, change, size_before, size_after]),
+    ).toEqual([
       ['/mnt/user-data/outputs/report.md', 'changed', 4, 4],
       ['/mnt/user-data/outputs/sub/new.txt', 'added', null, 3],
       ['/mnt/user-data/workspace/gone.txt', 'removed', 1, null],
@@ -97,7 +99,9 @@ describe('files at checkpoints', () => {
     const first = await changes(runs[0]);
     if (!first.available) throw new Error('they are not available');
     expect(first.summary).toMatchObject({ created: 3, modified: 0, deleted: 0, additions: 3, truncated: false });
-    expect(first.files.map(({ root, status, binary, diff_unavailable_reason: why }) => [root, status, binary, why])).toEqual([
+    expect(
+      first.files.map(({ root, status, binary, diff_unavailable_reason: why }) => [root, status, binary, why]),
+    ).toEqual([
       ['outputs', 'created', false, null],
       ['workspace', 'created', true, 'binary'],
       ['workspace', 'created', false, null],

@@ -120,7 +120,8 @@ describe('files in an object store', () => {
     await commands.write(of(threadId), { 'outputs/report.md': 'second' });
     await client.turn(threadId, 'Eiger');
     const branch = async (answer: string) =>
-      (await client.ask<BranchReply>(`/${threadId}/branches`, { message_id: await client.idOf(threadId, answer) })).body;
+      (await client.ask<BranchReply>(`/${threadId}/branches`, { message_id: await client.idOf(threadId, answer) }))
+        .body;
 
     const [early, late] = [await branch('about K2'), await branch('about Eiger')];
     expect([early.workspace_clone_mode, late.workspace_clone_mode]).toEqual([

@@ -1,5 +1,6 @@
 import type { FileGenerations } from '@caribou/core';
 import type { ErasedFiles } from '../erased-files.js';
+import { threadsOf } from '../plane/user-threads.js';
 
 /**
  * Deleted files in an object store. The record of a thread's files is removed with the thread, so there is nothing to move
@@ -13,17 +14,4 @@ export function erasedStoredFiles(generations: Pick<FileGenerations, 'threadsWit
     empty: () => Promise.resolve(true),
     drop: () => Promise.resolve(true),
   };
-}
-
-/** All threads of a user with files, in lists. */
-export async function* threadsOf(
-  generations: Pick<FileGenerations, 'threadsWithFiles'>,
-  userId: string,
-): AsyncGenerator<readonly string[], void, undefined> {
-  for (let skip = 0; ; ) {
-    const ids = await generations.threadsWithFiles(userId, skip);
-    if (ids.length === 0) return;
-    yield ids;
-    skip += ids.length;
-  }
 }

@@ -116,10 +116,7 @@ export class FileHistory {
   }
 
   /** What differs between two points, of the parts that are asked for. */
-  async compare(
-    { userId }: ThreadKey,
-    { from, to, parts = FILE_PARTS }: ComparedPoints,
-  ): Promise<TreeComparison> {
+  async compare({ userId }: ThreadKey, { from, to, parts = FILE_PARTS }: ComparedPoints): Promise<TreeComparison> {
     const { trees } = this.options;
     const pairs: (readonly [FileTree, FileTree])[] = [];
     for (const part of parts) pairs.push([await trees.read(userId, from, part), await trees.read(userId, to, part)]);

@@ -85,7 +85,10 @@ describe('uploads', () => {
       await second.publish('b.txt');
       expect(await intake.isCurrent()).toBe(true);
     });
-    expect(await other.list(key, 'uploads', 1)).toMatchObject({ files: [{ name: 'a.txt', sizeBytes: 3 }], truncated: true });
+    expect(await other.list(key, 'uploads', 1)).toMatchObject({
+      files: [{ name: 'a.txt', sizeBytes: 3 }],
+      truncated: true,
+    });
     expect(await read('b.txt', other)).toBe('x'.repeat(700));
     expect(await generations.head(key)).toMatchObject({ bytes: 703, files: 2 });
     expect(readdirSync(spoolDir)).toEqual([]);
@@ -118,7 +121,9 @@ describe('uploads', () => {
       await expect(intake.receive(broken(), 100)).rejects.toThrow('cut');
       expect(readdirSync(spoolDir)).toEqual([]);
       await intake.receive(chunks('x'.repeat(600)), 900);
-      await expect(intake.receive(chunks('x'.repeat(600)), 900)).rejects.toThrow(/take 1.2 KiB, and may take 1000 bytes/);
+      await expect(intake.receive(chunks('x'.repeat(600)), 900)).rejects.toThrow(
+        /take 1.2 KiB, and may take 1000 bytes/,
+      );
     });
     expect(await names()).toEqual([]);
     for (const name of ['1', '2', '3', '4', '5']) await upload(name, 'x');

@@ -1,12 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
-import {
-  type DataDirectory,
-  filePartOf,
-  type FileTree,
-  type ThreadKey,
-  VIRTUAL_ROOT,
-} from '@caribou/core';
+import { type DataDirectory, filePartOf, type FileTree, type ThreadKey, VIRTUAL_ROOT } from '@caribou/core';
 import { sha256Of } from '../file-hash.js';
 import { FileRefusedError, QuotaExceededError } from '../file-refused.js';
 import { treeFiles } from '../plane/tree/tree-files.js';
@@ -68,7 +62,6 @@ export function storedUserFiles(options: StoredUserFilesOptions): UserFiles {
     removeUnchanged: (thread, directory, entry) => removeIfSame(parts, { thread, directory }, entry),
   };
 }
-
 
 async function removeIfSame(
   parts: TreeParts,

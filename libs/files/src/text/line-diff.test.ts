@@ -15,7 +15,10 @@ describe(diffLines, () => {
     const changed = lines.map((line) => (line === '2\n' || line === '9\n' || line === '18\n' ? `new ${line}` : line));
     const { hunks, additions, deletions } = diffLines(lines.join(''), changed.join(''));
     expect([additions, deletions]).toEqual([3, 3]);
-    expect(hunks.split('\n').filter((line) => line.startsWith('@@'))).toEqual(['@@ -1,12 +1,12 @@', '@@ -15,6 +15,6 @@']);
+    expect(hunks.split('\n').filter((line) => line.startsWith('@@'))).toEqual([
+      '@@ -1,12 +1,12 @@',
+      '@@ -15,6 +15,6 @@',
+    ]);
     expect(hunks).toContain(' 1\n-2\n+new 2\n 3\n');
   });
 

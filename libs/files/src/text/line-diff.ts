@@ -56,7 +56,8 @@ function smallestEdits(left: readonly string[], right: readonly string[]): DiffL
     rounds.push(furthest.slice(max - edits, max + edits + 3));
     for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
       const at = max + 1 + diagonal;
-      const isDown = diagonal === -edits || (diagonal !== edits && reached(furthest, at - 1) < reached(furthest, at + 1));
+      const isDown =
+        diagonal === -edits || (diagonal !== edits && reached(furthest, at - 1) < reached(furthest, at + 1));
       let x = isDown ? reached(furthest, at + 1) : reached(furthest, at - 1) + 1;
       while (x < left.length && x - diagonal < right.length && left[x] === right[x - diagonal]) x += 1;
       furthest[at] = x;

@@ -62,7 +62,10 @@ export class FileHistoryService {
   /** @throws {ConflictError} for all files while a run is in flight, or when it is not known which there were */
   async restore(
     thread: ThreadKey,
-    { checkpoint_id: checkpointId, path: given }: { readonly checkpoint_id: string; readonly path?: string | undefined },
+    {
+      checkpoint_id: checkpointId,
+      path: given,
+    }: { readonly checkpoint_id: string; readonly path?: string | undefined },
   ) {
     const history = await this.historyOf(thread, checkpointId);
     const path = given === undefined ? undefined : artifactPath(given);
@@ -111,7 +114,8 @@ export class FileHistoryService {
   private async historyOf(thread: ThreadKey, checkpointId: string | undefined): Promise<FileHistory> {
     if (this.history === null) throw new ForbiddenError(DISABLED);
     if (checkpointId === undefined) await this.store.getThread(thread);
-    else if (!(await this.history.hasGeneration(thread, checkpointId))) await this.store.checkpoint(thread, checkpointId);
+    else if (!(await this.history.hasGeneration(thread, checkpointId)))
+      await this.store.checkpoint(thread, checkpointId);
     return this.history;
   }
 }
