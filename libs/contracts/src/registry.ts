@@ -9,6 +9,7 @@ import { featureRoutes } from './http/resources/features.js';
 import { compactionRoutes } from './http/conversations/compaction.js';
 import { goalRoutes } from './http/conversations/goals.js';
 import { feedbackRoutes } from './http/resources/feedback.js';
+import { fileHistoryRoutes } from './http/threads/file-history.js';
 import { fileRoutes } from './http/threads/files.js';
 import { inputPolishRoutes } from './http/resources/input-polish.js';
 import { itemRoutes } from './http/resources/items.js';
@@ -49,6 +50,7 @@ export const httpRoutes: readonly RouteContract[] = [
   approvalRoutes,
   taskRoutes,
   fileRoutes,
+  fileHistoryRoutes,
   assistantRoutes,
   itemRoutes,
   agentRoutes,

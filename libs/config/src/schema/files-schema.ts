@@ -40,10 +40,12 @@ const S3File = z
     region: z
       .string()
       .regex(/^[a-z0-9-]{1,64}$/, 'must consist of a-z, 0-9 and "-"')
-      .default('us-east-1'),
+      .default('us-east-1')
+      .describe('Part of the signature of requests'),
     bucket: z
       .string()
-      .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket: 3 to 63 of a-z, 0-9, "." and "-"'),
+      .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'must be the name of a bucket: 3 to 63 of a-z, 0-9, "." and "-"')
+      .describe('It must exist'),
     prefix: z
       .string()
       .max(MAX_PREFIX_CHARS)
@@ -80,7 +82,7 @@ export const ObjectStoreFile = z
 
 export const FilesFile = z
   .strictObject({
-    store: ObjectStoreFile.default({}).describe('The object store in which the files of threads lie'),
+    store: ObjectStoreFile.default({}).describe('The object store in which the files of threads lie: folder or s3'),
     max_direct_bytes: integer(8 * MEBIBYTE, 0, 1024 * MEBIBYTE).describe(
       'A call of a tool waits until what it changed is stored, up to this many bytes; more is stored in the background',
     ),

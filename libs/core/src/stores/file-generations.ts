@@ -75,6 +75,11 @@ export interface FileGenerations {
   /** The generation that a checkpoint of the thread was written with; null when there is none. */
   atCheckpoint(thread: ThreadKey, checkpointId: string): Promise<FileGeneration | null>;
   /**
+   * Whether the thread had no files at the checkpoints that have no generation; false when its files are older than their record.
+   * True for a thread without files.
+   */
+  isComplete(thread: ThreadKey): Promise<boolean>;
+  /**
    * Gives a thread without files those of another one of the same user, with the generations of the checkpoints that both have.
    *
    * @param checkpointId the point whose files become the head; absent for the head

@@ -1,5 +1,6 @@
 import { ConflictError } from '@caribou/contracts';
 import {
+  type DataDirectory,
   type FileGenerations,
   type FileHead,
   type FilePart,
@@ -9,6 +10,7 @@ import {
   type TreeNode,
   type TreeStore,
 } from '@caribou/core';
+import { FileRefusedError } from '../file-refused.js';
 import { readTrees } from '../plane/store/object-tree-store.js';
 import { sizeOf, toTreeText, type TreeSize } from '../plane/tree/tree-nodes.js';
 
@@ -23,13 +25,26 @@ export interface TreeChange {
   readonly change: (tree: FileTree) => FileTree | null;
   /** Throws when the thread may not become so large. */
   readonly check?: (size: TreeSize) => void;
+  /** The files that are meant (`FileHead.home`): those of a later thread with the same id are not changed. */
+  readonly home?: string;
+}
+
+/** The path in a tree of a virtual path. @throws {FileRefusedError} for one outside of the data directories */
+export function treePathOf(path: string): string {
+  const parsed = parseVirtualPath(path);
+  if (parsed === null) throw new FileRefusedError('outside', path);
+  return [parsed.directory, ...parsed.segments].map(toTreeText).join('/');
+}
+
+/** The data directory that a virtual path is in. @throws {FileRefusedError} for one outside of them */
+export function directoryOf(path: string): DataDirectory {
+  const parsed = parseVirtualPath(path);
+  if (parsed === null) throw new FileRefusedError('outside', path);
+  return parsed.directory;
 }
 
 /** What a tree has under a virtual path. */
-export function findNode(tree: FileTree, path: string): TreeNode | undefined {
-  const parsed = parseVirtualPath(path);
-  return parsed === null ? undefined : tree.get([parsed.directory, ...parsed.segments].map(toTreeText).join('/'));
-}
+export const findNode = (tree: FileTree, path: string): TreeNode | undefined => tree.get(treePathOf(path));
 
 /** Commits of others that a change gives way to. Each of them means that somebody made progress. */
 const MAX_ATTEMPTS = 16;
@@ -37,17 +52,19 @@ const MAX_ATTEMPTS = 16;
 /**
  * Changes a tree of a thread's head and commits it, on the newest head when others commit meanwhile. Null without a change.
  *
- * @throws {ConflictError} while the thread is being deleted, or when others commit all the time
+ * @throws {ConflictError} when the thread was or is being deleted, or when others commit all the time
  * @throws {UnavailableError}
  */
 export async function changeTree(
   { trees, generations }: TreeParts,
   thread: ThreadKey,
-  { part, change, check }: TreeChange,
+  { part, change, check, home }: TreeChange,
 ): Promise<FileHead | null> {
   const { userId } = thread;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const head = await generations.head(thread);
+    if (home !== undefined && head?.home !== home)
+      throw new ConflictError('the thread was deleted meanwhile', { details: { threadId: thread.threadId } });
     const [work, uploads] = await readTrees(trees, userId, head?.trees ?? {});
     const present = { work: work ?? new Map(), uploads: uploads ?? new Map() };
     const changed = change(present[part]);

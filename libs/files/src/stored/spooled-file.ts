@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { createReadStream, mkdirSync } from 'node:fs';
-import { open, opendir, stat, unlink } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, opendir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errnoOf, type FileSource } from '@caribou/core';
+import { prepareHome } from '../data-home.js';
 import { FileRefusedError, toFileRefused } from '../file-refused.js';
 import { MAX_FILE_BYTES } from '../thread-files.js';
 
@@ -18,7 +19,11 @@ export interface SpooledFile extends FileSource {
 
 /** A directory of this machine for files that are being received. Nothing in it outlives its request. */
 export class Spool {
-  constructor(private readonly directory: string) {}
+  private readonly directory: string;
+
+  constructor(private readonly homeDir: string) {
+    this.directory = join(homeDir, 'receiving');
+  }
 
   /**
    * Writes a stream to a file as it arrives. Errors of the stream are rethrown, and the file is removed.
@@ -26,9 +31,8 @@ export class Spool {
    * @throws {FileRefusedError} `too_large` over `maxBytes`, `no_space` on a full disk
    */
   async receive(source: AsyncIterable<Uint8Array>, maxBytes: number): Promise<SpooledFile> {
-    mkdirSync(this.directory, { recursive: true, mode: 0o700 });
     const path = join(this.directory, `${randomUUID()}${SUFFIX}`);
-    const handle = await open(path, 'wx', OWNER_ONLY).catch((error: unknown) => {
+    const handle = await this.openNew(path).catch((error: unknown) => {
       throw toFileRefused(error, 'uploads');
     });
     try {
@@ -45,6 +49,12 @@ export class Spool {
     } finally {
       await handle.close();
     }
+  }
+
+  private async openNew(path: string): Promise<FileHandle> {
+    prepareHome(this.homeDir);
+    await mkdir(this.directory, { recursive: true, mode: 0o700 });
+    return open(path, 'wx', OWNER_ONLY);
   }
 
   /** Removes what killed processes have left. */

@@ -21,27 +21,42 @@ export async function openStoredIntake(
   thread: ThreadKey,
   { makes = true }: IntakeOptions = {},
 ): Promise<UploadIntake> {
-  const before = await parts.generations.head(thread);
-  if (!makes && before === null) throw new FileRefusedError('not_found', 'uploads');
+  const before = await filesOf(parts, thread, makes);
+  const { home } = before;
   const received = new Set<SpooledFile>();
-  let home = before?.home;
+  let receivedBytes = 0;
+  /** As on a disk, what was received counts in addition to files that it will replace. */
+  const requireRoom = (): void =>
+    parts.requireRoom('uploads', { bytes: before.bytes + receivedBytes, files: before.files + received.size });
   const commit = async (file: Staged, name: string, isNew: boolean): Promise<FileEntry | null> => {
-    const head = await publish(parts, thread, { file, name, isNew });
-    home ??= head?.home;
+    const head = await publish(parts, thread, { file, name, isNew, home });
     return head === null ? null : { name, sizeBytes: file.spooled.size, modifiedMs: file.modifiedMs };
   };
   return {
     receive: async (source, maxBytes) => {
-      parts.requireRoom('uploads', { bytes: before?.bytes ?? 0, files: (before?.files ?? 0) + 1 });
+      requireRoom();
       const spooled = await parts.spool.receive(source, maxBytes);
       received.add(spooled);
+      receivedBytes += spooled.size;
+      requireRoom();
       return stagedFile(new Staged(parts, thread, spooled), commit);
     },
-    isCurrent: async () => home === undefined || (await parts.generations.head(thread))?.home === home,
+    isCurrent: async () => (await parts.generations.head(thread))?.home === home,
     close: async () => {
       for (const spooled of received) await spooled.remove();
     },
   };
+}
+
+/** The thread's files, which are made when there are none: what is received for a thread belongs to these, and to no later ones. */
+async function filesOf({ generations }: TreeParts, thread: ThreadKey, makes: boolean): Promise<FileHead> {
+  const present = await generations.head(thread);
+  if (present !== null) return present;
+  if (!makes) throw new FileRefusedError('not_found', 'uploads');
+  const { head } = await generations.commit(thread, { expected: null, trees: {}, bytes: 0, files: 0 });
+  if (head === null)
+    throw new ConflictError('the thread was deleted meanwhile', { details: { threadId: thread.threadId } });
+  return head;
 }
 
 /** A received file; it is put into the object store once, whatever names are tried for it. */
@@ -87,12 +102,14 @@ interface Publication {
   readonly name: string;
   /** Leave what has the name already. */
   readonly isNew: boolean;
+  /** The files that it belongs to (`FileHead.home`). */
+  readonly home: string;
 }
 
 async function publish(
   parts: StoredIntakeParts,
   thread: ThreadKey,
-  { file, name, isNew }: Publication,
+  { file, name, isNew, home }: Publication,
 ): Promise<FileHead | null> {
   const stored = await file.store();
   const path = `${UPLOADS}/${name}`;
@@ -101,5 +118,5 @@ async function publish(
     if (isNew && findNode(tree, path) !== undefined) return null;
     return treeFiles.setFile(tree, path, { ...stored, size: spooled.size, modifiedMs });
   };
-  return changeTree(parts, thread, { part: 'uploads', change, check: (size) => parts.requireRoom(path, size) });
+  return changeTree(parts, thread, { part: 'uploads', change, home, check: (size) => parts.requireRoom(path, size) });
 }

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FileNode, ObjectRange, OpenFile, TreeStore } from '@caribou/core';
 
 /** A stored file as an open one. Every stream asks the store for the range, and ends that request when it is destroyed. */
-export function storedOpenFile(trees: TreeStore, node: FileNode): OpenFile {
+export function storedOpenFile(trees: Pick<TreeStore, 'open'>, node: FileNode): OpenFile {
   const isWhole = ({ start, end }: ObjectRange): boolean => start === 0 && end === node.size - 1;
   return {
     size: node.size,

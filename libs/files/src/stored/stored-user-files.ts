@@ -1,14 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
-import {
-  type DataDirectory,
-  type FileHead,
-  filePartOf,
-  type FileTree,
-  parseVirtualPath,
-  type ThreadKey,
-  VIRTUAL_ROOT,
-} from '@caribou/core';
+import { type DataDirectory, filePartOf, type FileTree, type ThreadKey, VIRTUAL_ROOT } from '@caribou/core';
 import { sha256Of } from '../file-hash.js';
 import { FileRefusedError, QuotaExceededError } from '../file-refused.js';
 import { treeFiles } from '../plane/tree/tree-files.js';
@@ -18,17 +10,17 @@ import type { TextReplacement } from '../text/replace-text.js';
 import { readUpTo } from '../uploads/open-file.js';
 import type { FileEntry } from '../uploads/upload-intake.js';
 import type { UserFiles } from '../uploads/user-files.js';
-import { changeTree, findNode, type TreeParts } from './changed-tree.js';
+import { changeTree, directoryOf, findNode, type TreeParts } from './changed-tree.js';
+import { type SettledParts, settledHead } from './settled-head.js';
 import { Spool } from './spooled-file.js';
 import { openStoredIntake, type StoredIntakeParts } from './stored-intake.js';
 import { storedOpenFile } from './stored-open-file.js';
 
 export interface StoredUserFilesOptions extends TreeParts {
-  /** Asks the manager that has changes of a thread which are not stored yet to store them; never rejects. */
-  readonly askToPublish: (thread: ThreadKey, managerId: string) => Promise<void>;
+  readonly askToPublish: SettledParts['askToPublish'];
   readonly limits: Pick<QuotaLimits, 'workspaceBytes' | 'workspaceFiles'>;
-  /** A directory of this machine for files that are being received. */
-  readonly spoolDir: string;
+  /** CARIBOU_HOME of this machine, for files that are being received. */
+  readonly homeDir: string;
 }
 
 /** Operations of users on files in an object store: no path of a thread is opened on this machine. */
@@ -38,15 +30,9 @@ export function storedUserFiles(options: StoredUserFilesOptions): UserFiles {
     const excess = quotaExcess(size, limits);
     if (excess !== null) throw new QuotaExceededError(path, excess);
   };
-  const parts: StoredIntakeParts = { trees, generations, spool: new Spool(options.spoolDir), requireRoom };
-  const settledHead = async (thread: ThreadKey): Promise<FileHead | null> => {
-    const head = await generations.head(thread);
-    if (head?.unpublished === undefined) return head;
-    await options.askToPublish(thread, head.unpublished.managerId);
-    return generations.head(thread);
-  };
+  const parts: StoredIntakeParts = { trees, generations, spool: new Spool(options.homeDir), requireRoom };
   const treeOf = async (thread: ThreadKey, directory: DataDirectory): Promise<FileTree> => {
-    const head = await settledHead(thread);
+    const head = await settledHead(options, thread);
     return trees.read(thread.userId, head?.trees ?? {}, filePartOf(directory));
   };
   const open: UserFiles['open'] = async (thread, path) =>
@@ -59,7 +45,7 @@ export function storedUserFiles(options: StoredUserFilesOptions): UserFiles {
     },
     list: async (thread, directory, maxFiles) => treeFiles.list(await treeOf(thread, directory), directory, maxFiles),
     copyAll: async (thread, to, checkpointId) => {
-      if (checkpointId === undefined) await settledHead(thread);
+      if (checkpointId === undefined) await settledHead(options, thread);
       const head = await generations.copy(thread, to, checkpointId);
       return { files: head?.files ?? 0, complete: true };
     },
@@ -67,7 +53,7 @@ export function storedUserFiles(options: StoredUserFilesOptions): UserFiles {
     open,
     replaceText: (thread, path, replacement) => replaceStoredText({ ...parts, open }, { thread, path }, replacement),
     remove: async (thread, path) => {
-      await settledHead(thread);
+      await settledHead(options, thread);
       await changeTree(parts, thread, {
         part: filePartOf(directoryOf(path)),
         change: (tree) => treeFiles.removeFile(tree, path),
@@ -75,13 +61,6 @@ export function storedUserFiles(options: StoredUserFilesOptions): UserFiles {
     },
     removeUnchanged: (thread, directory, entry) => removeIfSame(parts, { thread, directory }, entry),
   };
-}
-
-/** @throws {FileRefusedError} for a path outside the data directories */
-function directoryOf(path: string): DataDirectory {
-  const parsed = parseVirtualPath(path);
-  if (parsed === null) throw new FileRefusedError('outside', path);
-  return parsed.directory;
 }
 
 async function removeIfSame(

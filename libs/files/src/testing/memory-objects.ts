@@ -8,6 +8,9 @@ const MAX_PAGE = 1_000;
 /** An object store in memory, whose calls can be made to fail. */
 export class MemoryObjects implements ObjectStore {
   readonly objects = new Map<string, Buffer>();
+  /** Its clock, in milliseconds. */
+  nowMs = 0;
+  private readonly modified = new Map<string, number>();
   /** Calls by kind, failed ones included. */
   readonly calls = { put: 0, get: 0 };
   /** Decides for each call of put and get, counted from 1, whether it fails; it does so before or after its work. */
@@ -22,6 +25,7 @@ export class MemoryObjects implements ObjectStore {
         throw new UnavailableError('the body is not what was announced', { details: { reason: 'altered' } });
       }
       this.objects.set(key, bytes);
+      this.modified.set(key, this.nowMs);
     });
   }
 
@@ -37,7 +41,7 @@ export class MemoryObjects implements ObjectStore {
 
   async head(key: string): Promise<ObjectInfo | undefined> {
     const bytes = this.objects.get(key);
-    return bytes && { key, size: bytes.byteLength, modifiedMs: 0 };
+    return bytes && { key, size: bytes.byteLength, modifiedMs: this.modified.get(key) ?? 0 };
   }
 
   async remove(keys: readonly string[]): Promise<void> {
@@ -48,9 +52,14 @@ export class MemoryObjects implements ObjectStore {
     const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();
     const objects = keys
       .slice(0, MAX_PAGE)
-      .map((key) => ({ key, size: this.objects.get(key)?.byteLength ?? 0, modifiedMs: 0 }));
+      .map((key) => ({ key, size: this.objects.get(key)?.byteLength ?? 0, modifiedMs: this.modified.get(key) ?? 0 }));
     const last = objects.at(-1);
     return { objects, ...(keys.length > MAX_PAGE && last !== undefined ? { next: last.key } : {}) };
+  }
+
+  /** There are none: a put is whole or not at all. */
+  removeLeftovers(): Promise<number> {
+    return Promise.resolve(0);
   }
 
   private async act<T>(work: () => Promise<T>): Promise<T> {

@@ -79,6 +79,7 @@ export function redisFileGenerations(redis: RedisConnection): FileGenerations {
       const [work = '', uploads = ''] = trees.split(' ');
       return { generation: Number(generation), trees: treesOf(work, uploads) };
     },
+    isComplete: async (thread) => (await field(thread, 'complete')) !== '',
     copy: async (from, to, checkpointId = '') => {
       const { generations, filed } = keys.files(to);
       const [outcome, head] = (await redis.run(

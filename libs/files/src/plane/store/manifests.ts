@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import { BugError } from '@caribou/contracts';
-import type { FileTree, ObjectStore, TreeNode } from '@caribou/core';
+import type { FileTree, ObjectStore } from '@caribou/core';
 import { sha256Of } from '../../file-hash.js';
-import { OverlayTree, type TreeChanges } from '../tree/overlay-tree.js';
-import { requireNodeLimit, sameNode } from '../tree/tree-nodes.js';
+import { OverlayTree } from '../tree/overlay-tree.js';
+import { changesBetween, isSameTree } from '../tree/tree-changes.js';
+import { requireNodeLimit } from '../tree/tree-nodes.js';
 import { decodeManifest, encodeManifest, type Manifest } from './manifest-codec.js';
 import { newTreeKey, treePrefix } from './object-keys.js';
 import { damaged, unlessMissing } from './stored-damage.js';
@@ -58,7 +59,7 @@ export class Manifests {
     requireNodeLimit(tree.size);
     const known = from === undefined ? undefined : await this.find(userId, from);
     if (known === undefined) return this.put(userId, { nodes: new Map(tree), removed: new Set() });
-    if (isSame(known.tree, tree)) return from;
+    if (isSameTree(known.tree, tree)) return from;
     const { key: base, nodes } = known.base;
     const { set, removed } = changesBetween(nodes, tree);
     const { minDeltaNodes, maxDeltaShare } = this.options;
@@ -114,44 +115,4 @@ export class Manifests {
     this.known.set(key, manifest);
     return key;
   }
-}
-
-function isSame(left: FileTree, right: FileTree): boolean {
-  if (left === right) return true;
-  if (left.size !== right.size) return false;
-  const { set, removed } = changesBetween(left, right);
-  return set.size === 0 && removed.size === 0;
-}
-
-/** What makes `to` out of `from`; without looking at each node when both are the same tree under changes. */
-function changesBetween(from: FileTree, to: FileTree): TreeChanges {
-  if (to instanceof OverlayTree && to.base === from) return to.changes;
-  if (from instanceof OverlayTree && to instanceof OverlayTree && from.base === to.base) {
-    const paths = [from.changes, to.changes].flatMap((changes) => [...changes.set.keys(), ...changes.removed]);
-    return changesAt(new Set(paths), from, to);
-  }
-  const set = new Map<string, TreeNode>();
-  for (const [path, node] of to) if (!sameStored(from.get(path), node)) set.set(path, node);
-  const removed = new Set<string>();
-  for (const path of from.keys()) if (!to.has(path)) removed.add(path);
-  return { set, removed };
-}
-
-/** Whether nodes are the same and have their bytes in the same place. */
-function sameStored(left: TreeNode | undefined, right: TreeNode): boolean {
-  if (left === right) return true;
-  if (left?.kind !== 'file' || right.kind !== 'file') return sameNode(left, right);
-  const { object, offset } = left.content;
-  return sameNode(left, right) && object === right.content.object && offset === right.content.offset;
-}
-
-function changesAt(paths: Iterable<string>, from: FileTree, to: FileTree): TreeChanges {
-  const set = new Map<string, TreeNode>();
-  const removed = new Set<string>();
-  for (const path of paths) {
-    const node = to.get(path);
-    if (node !== undefined && !sameStored(from.get(path), node)) set.set(path, node);
-    if (node === undefined && from.has(path)) removed.add(path);
-  }
-  return { set, removed };
 }

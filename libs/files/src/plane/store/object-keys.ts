@@ -10,6 +10,15 @@ import { UserId } from '@caribou/contracts';
 const keyOfUser = (userId: string): string =>
   UserId.parse(userId).replace(/[A-Z]/g, (letter) => `${letter.toLowerCase()}.`);
 
+/** The user of a part of a key; undefined for one that no user has. */
+export function userOfKey(part: string): string | undefined {
+  const userId = part.replace(/([a-z])\./g, (_, letter: string) => letter.toUpperCase());
+  return UserId.safeParse(userId).success && keyOfUser(userId) === part ? userId : undefined;
+}
+
+/** What keys of users' objects begin with, before the user. */
+export const USER_ROOTS = ['blobs/', 'packs/', 'trees/'] as const;
+
 const random = (): string => randomBytes(16).toString('hex');
 
 /** Key of an object with one large file. */
@@ -24,8 +33,5 @@ export const newTreeKey = (userId: string): string => `${treePrefix(userId)}${ra
 export const treePrefix = (userId: string): string => `trees/${keyOfUser(userId)}/`;
 
 /** The prefixes of all objects of a user: contents and trees. */
-export const userPrefixes = (userId: string): readonly string[] => [
-  `blobs/${keyOfUser(userId)}/`,
-  `packs/${keyOfUser(userId)}/`,
-  treePrefix(userId),
-];
+export const userPrefixes = (userId: string): readonly string[] =>
+  USER_ROOTS.map((root) => `${root}${keyOfUser(userId)}/`);
