@@ -201,8 +201,8 @@ const collectionOf = (
         ...stored,
         locks: redisLocks(redis),
         documents: redisSharedDocuments(redis),
-        // Threads are all that has trees in the store. Another owner of trees adds its manifests here, or they are removed.
-        moreRoots: () => Promise.resolve([]),
+        // Every owner of trees in the store names its manifests here, or they are removed.
+        moreRoots: (userId) => redisSkills(redis).manifestsOf(userId),
         logger,
       });
 
