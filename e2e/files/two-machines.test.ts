@@ -147,7 +147,7 @@ test('a manager that is killed in the middle of commands loses no file of a resu
   expect([...told.values()].flat().length).toBeGreaterThan(6);
 });
 
-test('a turn that goes back to an earlier point finds the files of that point, and a branch takes them along', async () => {
+test('a turn that goes back to an earlier point finds the files of that point', async () => {
   const client = clientOf(machine(0).gateway);
   const threadId = await client.newThread();
   await command(machine(0), threadId, 'echo first > state; echo kept > kept');
