@@ -15,7 +15,7 @@ export { SkillViews } from './skills/skill-views.js';
 export type { DiffOmission, FileChange, TreeComparison } from './stored/compare-trees.js';
 export { COMPARE_LIMITS } from './stored/compare-trees.js';
 export { erasedStoredFiles } from './stored/erased-stored-files.js';
-export { FileHistory, notRecorded, type StoredFileEntry } from './stored/file-history.js';
+export { FileHistory, notRecorded } from './stored/file-history.js';
 export { storedUserFiles } from './stored/stored-user-files.js';
 export { occurrences, replaceAt } from './text/text-edit.js';
 export { MAX_TEXT_FILE_BYTES, readTextRange } from './text/text-range.js';
