@@ -194,15 +194,15 @@ export {
   type ThreadReply,
   type TokenUsageReply,
 } from './http/threads/replies.js';
-export { fileRoutes, MAX_EDITED_BYTES, type UploadedFile, type UploadListReply } from './http/threads/files.js';
-export { type UploadReply } from './http/threads/files.js';
+export { fileRoutes, MAX_EDITED_BYTES, type UploadedFile, type UploadListReply } from './http/files/files.js';
+export { type UploadReply } from './http/files/files.js';
 export {
   type FileDiffReply,
   fileHistoryRoutes,
   type FilePageReply,
   type WorkspaceChange,
   type WorkspaceChangesReply,
-} from './http/threads/file-history.js';
+} from './http/files/file-history.js';
 export { type FactChanges, type LegacyFact, type NewFact } from './http/resources/memory-shapes.js';
 export { type MemoryConfigReply, type MemoryHistoryReply } from './http/resources/memory-shapes.js';
 export { MemoryImport, type MemoryStatusReply } from './http/resources/memory-shapes.js';
