@@ -200,10 +200,10 @@ export {
   type ThreadReply,
   type TokenUsageReply,
 } from './http/threads/replies.js';
-export { fileRoutes, MAX_EDITED_BYTES, type UploadedFile, type UploadListReply } from './http/threads/files.js';
-export { type UploadReply } from './http/threads/files.js';
-export { type FileDiffReply, fileHistoryRoutes, type FilePageReply } from './http/threads/file-history.js';
-export { type WorkspaceChange, type WorkspaceChangesReply } from './http/threads/file-history.js';
+export { fileRoutes, MAX_EDITED_BYTES, type UploadedFile, type UploadListReply } from './http/files/files.js';
+export { type UploadReply } from './http/files/files.js';
+export { type FileDiffReply, fileHistoryRoutes, type FilePageReply } from './http/files/file-history.js';
+export { type WorkspaceChange, type WorkspaceChangesReply } from './http/files/file-history.js';
 export { type FactChanges, type MemoryConfigReply, type MemoryHistoryReply } from './http/resources/memory-shapes.js';
 export { type LegacyFact, MemoryImport, type MemoryStatusReply, type NewFact } from './http/resources/memory-shapes.js';
 export { CronSpec, type CronTimes } from './records/crons.js';

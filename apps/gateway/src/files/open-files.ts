@@ -63,7 +63,7 @@ export function openFiles({ files, homeDir, sandbox }: Config, { redis, bus, log
     erased: erasedStoredFiles(generations),
     ensure: () => Promise.resolve(),
     checkAtStart: () => Promise.resolve(),
-    readiness: { name: 'object store', check: () => check.check() },
+    readiness: { name: 'objects', check: () => check.check() },
     stored: { store, trees, generations, history: new FileHistory({ trees, generations, askToPublish, limits }) },
   };
 }

@@ -1,7 +1,7 @@
+import type { Bus } from '@caribou/bus';
 import { AppError, managerSubject, SandboxPublish } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
 import { LRUCache } from 'lru-cache';
-import type { GatewayBus } from '../dependency.js';
 
 /** Managers that did not answer, which are not asked again for a while: every reader would wait for the deadline. */
 const SILENT = { max: 1_000, ttl: 10_000 };
@@ -12,7 +12,7 @@ export class PublishRequests {
   private readonly silent = new LRUCache<string, true>(SILENT);
 
   constructor(
-    private readonly bus: Pick<GatewayBus, 'call'>,
+    private readonly bus: Pick<Bus, 'call'>,
     private readonly logger: Logger,
   ) {}
 

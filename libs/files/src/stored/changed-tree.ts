@@ -1,6 +1,7 @@
 import { ConflictError } from '@caribou/contracts';
 import {
   type DataDirectory,
+  type FileCommit,
   type FileGenerations,
   type FileHead,
   type FilePart,
@@ -46,6 +47,7 @@ export function directoryOf(path: string): DataDirectory {
 /** What a tree has under a virtual path. */
 export const findNode = (tree: FileTree, path: string): TreeNode | undefined => tree.get(treePathOf(path));
 
+const NO_FILES: FileTree = new Map();
 /** Commits of others that a change gives way to. Each of them means that somebody made progress. */
 const MAX_ATTEMPTS = 16;
 
@@ -55,32 +57,35 @@ const MAX_ATTEMPTS = 16;
  * @throws {ConflictError} when the thread was or is being deleted, or when others commit all the time
  * @throws {UnavailableError}
  */
-export async function changeTree(
-  { trees, generations }: TreeParts,
-  thread: ThreadKey,
-  { part, change, check, home }: TreeChange,
-): Promise<FileHead | null> {
-  const { userId } = thread;
+export async function changeTree(parts: TreeParts, thread: ThreadKey, change: TreeChange): Promise<FileHead | null> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const head = await generations.head(thread);
-    if (home !== undefined && head?.home !== home)
+    const head = await parts.generations.head(thread);
+    if (change.home !== undefined && head?.home !== change.home)
       throw new ConflictError('the thread was deleted meanwhile', { details: { threadId: thread.threadId } });
-    const [work, uploads] = await readTrees(trees, userId, head?.trees ?? {});
-    const present = { work: work ?? new Map(), uploads: uploads ?? new Map() };
-    const changed = change(present[part]);
-    if (changed === null) return null;
-    const size = sizeOf(Object.values({ ...present, [part]: changed }));
-    check?.(size);
-    const key = await trees.write(userId, changed, head?.trees[part]);
-    const { [part]: _replaced, ...others } = head?.trees ?? {};
-    const reply = await generations.commit(thread, {
-      expected: head,
-      trees: { ...others, ...(key === undefined ? {} : { [part]: key }) },
-      ...size,
-    });
+    const commit = await commitOf(parts, thread, { head, change });
+    if (commit === null) return null;
+    const reply = await parts.generations.commit(thread, commit);
     if (reply.committed) return reply.head;
   }
   throw new ConflictError(`the files of the thread were changed by others ${MAX_ATTEMPTS} times meanwhile; try again`, {
     details: { threadId: thread.threadId },
   });
+}
+
+/** Stores the changed tree; null when there is nothing to change. */
+async function commitOf(
+  { trees }: TreeParts,
+  { userId }: ThreadKey,
+  { head, change: { part, change, check } }: { readonly head: FileHead | null; readonly change: TreeChange },
+): Promise<FileCommit | null> {
+  const former = head?.trees ?? {};
+  const [work = NO_FILES, uploads = NO_FILES] = await readTrees(trees, userId, former);
+  const present = { work, uploads };
+  const changed = change(present[part]);
+  if (changed === null) return null;
+  const size = sizeOf(Object.values({ ...present, [part]: changed }));
+  check?.(size);
+  const key = await trees.write(userId, changed, former[part]);
+  const { [part]: _replaced, ...others } = former;
+  return { expected: head, trees: key === undefined ? others : { ...others, [part]: key }, ...size };
 }

@@ -101,6 +101,21 @@ type Diff = Pick<FileChange, 'additions' | 'deletions' | 'diff' | 'omission'>;
 
 const without = (omission: DiffOmission | null): Diff => ({ additions: 0, deletions: 0, diff: '', omission });
 
+const hasSameBytes = (before: FileNode | undefined, after: FileNode | undefined): boolean =>
+  before !== undefined && after !== undefined && sameBytes(before, after);
+
+const sizeOf = (file: FileNode | undefined): number => file?.size ?? 0;
+
+function withHead(
+  hunks: string,
+  path: string,
+  { before, after }: { readonly before: FileNode | undefined; readonly after: FileNode | undefined },
+): string {
+  if (hunks === '') return '';
+  const [from, to] = [before === undefined ? '/dev/null' : `a${path}`, after === undefined ? '/dev/null' : `b${path}`];
+  return `--- ${from}\n+++ ${to}\n${hunks}`;
+}
+
 /** Makes diffs until the limits of one comparison are reached. */
 class Differ {
   private readBytes = 0;
@@ -113,20 +128,22 @@ class Differ {
 
   async diff({ path, before, after }: Differing): Promise<Diff> {
     if (before?.kind === 'link' || after?.kind === 'link') return without('link');
-    if (before !== undefined && after !== undefined && sameBytes(before, after)) return without(null);
-    const { maxFileBytes, maxReadBytes, maxDiffChars } = this.limits;
-    const sizes = [before, after].map((file) => file?.size ?? 0);
-    if (Math.max(...sizes) > maxFileBytes) return without('large');
-    this.readBytes += sizes.reduce((sum, size) => sum + size, 0);
-    if (this.readBytes > maxReadBytes) return without('limit');
+    if (hasSameBytes(before, after)) return without(null);
+    const omission = this.sizeOmission(sizeOf(before), sizeOf(after));
+    if (omission !== null) return without(omission);
     const [left, right] = [await this.textOf(before), await this.textOf(after)];
     if (left === null || right === null) return without('binary');
-    const { hunks, additions, deletions } = diffLines(left, right);
-    if (this.chars + hunks.length > maxDiffChars) return { additions, deletions, diff: '', omission: 'limit' };
+    const { hunks, ...lines } = diffLines(left, right);
+    if (this.chars + hunks.length > this.limits.maxDiffChars) return { ...lines, diff: '', omission: 'limit' };
     this.chars += hunks.length;
-    const from = before === undefined ? '/dev/null' : `a${path}`;
-    const to = after === undefined ? '/dev/null' : `b${path}`;
-    return { additions, deletions, diff: hunks === '' ? '' : `--- ${from}\n+++ ${to}\n${hunks}`, omission: null };
+    return { ...lines, diff: withHead(hunks, path, { before, after }), omission: null };
+  }
+
+  /** Why files of these sizes are not read, if they are not. */
+  private sizeOmission(before: number, after: number): DiffOmission | null {
+    if (Math.max(before, after) > this.limits.maxFileBytes) return 'large';
+    this.readBytes += before + after;
+    return this.readBytes > this.limits.maxReadBytes ? 'limit' : null;
   }
 
   /** Null for what is no text. */

@@ -198,7 +198,7 @@ describe('reads and changes', () => {
     expect(await reasonOf(replace('x'.repeat(11), files, 10))).toBe('too_large');
     await expect(replace('x'.repeat(1_001), files, 5_000)).rejects.toThrow('may take 1000 bytes');
     const both = await Promise.all([replace('first', files), replace('second', gateway())]);
-    expect([...both].sort()).toEqual([false, true]);
+    expect(both.filter((isReplaced) => isReplaced)).toHaveLength(1);
     expect(await read('a.txt')).toBe(both[0] ? 'first' : 'second');
     await upload('b.bin', 'a\0b');
     const binary = { content: Buffer.from('x'), expectedSha256: sha256Of(Buffer.from('a\0b')), maxBytes: 100 };

@@ -73,23 +73,32 @@ const reached = (positions: Int32Array, at: number): number => positions[at] ?? 
 function editsOf(left: readonly string[], right: readonly string[], rounds: readonly Int32Array[]): DiffLine[] {
   const lines: DiffLine[] = [];
   let [x, y] = [left.length, right.length];
-  for (let edits = rounds.length - 1; edits >= 0; edits -= 1) {
-    const positions = rounds[edits] ?? new Int32Array(0);
-    const at = x - y + edits + 1;
-    const isDown = x - y === -edits || (x - y !== edits && reached(positions, at - 1) < reached(positions, at + 1));
-    const beforeX = edits === 0 ? 0 : isDown ? reached(positions, at + 1) : reached(positions, at - 1);
-    const beforeY = edits === 0 ? 0 : beforeX - (x - y + (isDown ? 1 : -1));
-    while (x > beforeX && y > beforeY && left[x - 1] === right[y - 1]) {
-      lines.push({ sign: ' ', text: left[x - 1] ?? '' });
+  const keepTo = (endX: number, endY: number): void => {
+    for (; x > endX && y > endY; y -= 1) {
       x -= 1;
-      y -= 1;
+      lines.push({ sign: ' ', text: left[x] ?? '' });
     }
-    if (edits === 0) break;
-    if (isDown) lines.push({ sign: '+', text: right[beforeY] ?? '' });
-    else lines.push({ sign: '-', text: left[beforeX] ?? '' });
-    [x, y] = [beforeX, beforeY];
+  };
+  for (let edits = rounds.length - 1; edits > 0; edits -= 1) {
+    const { isDown, before } = stepBefore(rounds[edits] ?? new Int32Array(0), { edits, diagonal: x - y });
+    // The line after the edit: one was added below the former position, or removed from it.
+    keepTo(isDown ? before.x : before.x + 1, isDown ? before.y + 1 : before.y);
+    lines.push(isDown ? { sign: '+', text: right[before.y] ?? '' } : { sign: '-', text: left[before.x] ?? '' });
+    [x, y] = [before.x, before.y];
   }
+  keepTo(0, 0);
   return lines.reverse();
+}
+
+/** The position from which a diagonal was reached with this many edits, and whether by an added line. */
+function stepBefore(
+  positions: Int32Array,
+  { edits, diagonal }: { readonly edits: number; readonly diagonal: number },
+): { readonly isDown: boolean; readonly before: { readonly x: number; readonly y: number } } {
+  const at = diagonal + edits + 1;
+  const isDown = diagonal === -edits || (diagonal !== edits && reached(positions, at - 1) < reached(positions, at + 1));
+  const x = reached(positions, isDown ? at + 1 : at - 1);
+  return { isDown, before: { x, y: x - diagonal - (isDown ? 1 : -1) } };
 }
 
 interface Span {

@@ -61,6 +61,24 @@ describe(redisFileGenerations, () => {
     expect(await files.threadsWithFiles(key.userId, 1)).toEqual([]);
   });
 
+  test('says whether checkpoints without a generation had no files', async () => {
+    const [fresh, imported] = [thread(), thread()];
+    expect(await files.isComplete(fresh)).toBe(true);
+    await put(fresh, { work: 'w1' });
+    await put(imported, { work: 'w1' }, { isImport: true });
+    expect([await files.isComplete(fresh), await files.isComplete(imported)]).toEqual([true, false]);
+  });
+
+  test('the first and last checkpoint of a run are found without their states', async () => {
+    const key = thread();
+    const { run, head } = await store.turn(key, { messages: [human('one')] });
+    const other = await say(key, human('two'));
+    const found = await store.threads.checkpointsOfRun(key, run.run_id);
+    expect(found).toMatchObject({ last: head.checkpointId });
+    expect(found?.first.checkpointId).not.toBe(other);
+    expect(await store.threads.checkpointsOfRun(key, 'none')).toBeNull();
+  });
+
   test('of two commits on one head, exactly one is written', async () => {
     const key = thread();
     const head = await put(key, { work: 'w1' });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CheckpointId, RunId } from '../../common/ids.js';
 import { QueryFlag, queryInt, route } from '../route.js';
-import { ThreadPath } from './thread-path.js';
+import { ThreadPath } from '../threads/thread-path.js';
 
 const group = 'Files';
 const MAX_PATH_CHARS = 4_096;
