@@ -66,7 +66,12 @@ async function artifact(at: Machine, threadId: string, path: string): Promise<Bu
 }
 
 /** Runs a command in a turn and returns what the model is shown of it. */
-async function command(at: Machine, threadId: string, text: string, more: Record<string, unknown> = {}): Promise<string> {
+async function command(
+  at: Machine,
+  threadId: string,
+  text: string,
+  more: Record<string, unknown> = {},
+): Promise<string> {
   const call = `#tool bash ${JSON.stringify({ description: 'a test', command: text })}`;
   const stream = await clientOf(at.gateway).run(threadId, `${nonce()}\n${call}\n#say Done.`, more);
   const result = lastValues(await stream.end(120_000)).findLast(({ type }) => type === 'tool');

@@ -1,4 +1,3 @@
-import { uptime } from 'node:os';
 import { type Bus, connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { busAccess, newId } from '@caribou/contracts';
@@ -31,11 +30,12 @@ import { AuditTrail } from './audit/audit-trail.js';
 import { SandboxReaper } from './machine/sandbox-reaper.js';
 import { EgressTrail } from './audit/egress-trail.js';
 import { createLeaseLostError, Executor } from './executions/executor.js';
-import { type FilePlane, openFilePlane } from './files/open-file-plane.js';
+import { type FilePlane, openFilePlane, poolHooksOf } from './files/open-file-plane.js';
 import { FinishedExecutions } from './executions/finished-executions.js';
 import { DeadManagers, type DeadManagersOptions } from './machine/dead-managers.js';
 import { EarlierManagers } from './machine/earlier-managers.js';
-import { ManagerLease, type ManagerLeaseOptions } from './machine/manager-lease.js';
+import { createLease } from './machine/create-lease.js';
+import type { ManagerLease } from './machine/manager-lease.js';
 import { ManagerSocket } from './machine/manager-socket.js';
 import { type MachineSkills, openSkills } from './machine/open-skills.js';
 import { createSandboxEgress } from './audit/sandbox-egress.js';
@@ -44,14 +44,10 @@ import { SandboxPool } from './executions/sandbox-pool.js';
 
 /** Grace for a manager whose lease has expired, in renewal intervals: one for its next renewal, and a reserve. */
 const LAPSE_GRACE_RENEWALS = 1.25;
-/** When the guard of the lease acts, after this manager should have: a part of the lease's time. */
-const GUARD_PART = 0.05;
 const MAX_WAITING_PER_SANDBOX = 32;
 const MAX_RUNNING = 512;
 /** How often a manager checks whether others of its machine have ended: part of the time of a takeover. */
 const DEAD_MANAGERS_MS = 500;
-/** How long the removal of a sandbox waits until its files are stored; its copy keeps them. */
-const SETTLE_MS = 20_000;
 /** Audit lines that may wait for Redis: at most about 20 MB. */
 const MAX_AUDIT_WAITING = 10_000;
 
@@ -114,18 +110,12 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const shared = { managerId, registry, drivers, clock, logger };
   const watched = watchManagers(settings, shared);
   const plane = openFilePlane(config, { managerId, redis, logger, holdsThread: (thread) => pool.holdsThread(thread) });
-  const { sync } = plane;
   const pool = new SandboxPool({
     ...shared,
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
     beforeCreate: (driver) => watched.socket.addDriver(driver),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
-    fileNotice: (thread) => sync.takeNotice(thread),
-    onForeign: (thread) => sync.forget(thread),
-    afterRemoval: async (thread) => {
-      await sync.settle(thread, SETTLE_MS);
-      sync.forget(thread);
-    },
+    ...poolHooksOf(plane.sync),
     maxSandboxes: config.sandbox.maxBoxes,
     idleMs,
     maxWaiting: MAX_WAITING_PER_SANDBOX,
@@ -150,7 +140,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const finished = new FinishedExecutions();
   const executor = new Executor({
     journal,
-    files: sync,
+    files: plane.sync,
     registry,
     pool,
     lease,
@@ -175,31 +165,13 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     volume,
     closeEgress,
     outputs: connectOutputs(config, logger),
-    files,
-    sync,
-    plane,
-    skills,
+    ...{ files, sync: plane.sync, plane, skills },
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },
       ...(plane.isStored ? [] : [{ name: 'volume', check: () => volume.ensure() }]),
       { name: 'sandbox', check: () => drivers.forNewThread() },
     ],
   };
-}
-
-type LeaseParts = Omit<ManagerLeaseOptions, 'leaseMs' | 'renewMs' | 'uptimeMs' | 'onProlonged'> & {
-  readonly guard: LeaseGuard;
-};
-
-function createLease({ clocks }: Config, { guard, ...parts }: LeaseParts): ManagerLease {
-  const { managerLeaseMs: leaseMs, managerRenewMs: renewMs } = clocks;
-  return new ManagerLease({
-    ...parts,
-    leaseMs,
-    renewMs,
-    uptimeMs: () => uptime() * 1000,
-    onProlonged: (untilMs) => guard.extend(untilMs + GUARD_PART * leaseMs),
-  });
 }
 
 /** Makes the end of this process visible to other managers of the machine, and the end of theirs to this one. */

@@ -1,5 +1,5 @@
 import type { Config } from '@caribou/config';
-import { type Clock, type Logger, systemClock } from '@caribou/core';
+import { type Clock, type Logger, systemClock, type ThreadKey } from '@caribou/core';
 import { objectTreeStore, volumeIdOf, WorkingCopies } from '@caribou/files';
 import { openObjectStore } from '@caribou/objects';
 import { type RedisConnection, redisFileGenerations } from '@caribou/state';
@@ -17,6 +17,19 @@ export interface FilePlane {
 
 const EVICT_MS = 60_000;
 
+/** How long the removal of a sandbox waits until its files are stored; its copy keeps them. */
+const SETTLE_MS = 20_000;
+
+/** What the pool of sandboxes does for the files of its threads. */
+export const poolHooksOf = (sync: ThreadFileSync) => ({
+  fileNotice: (thread: ThreadKey) => sync.takeNotice(thread),
+  onForeign: (thread: ThreadKey) => sync.forget(thread),
+  afterRemoval: async (thread: ThreadKey) => {
+    await sync.settle(thread, SETTLE_MS);
+    sync.forget(thread);
+  },
+});
+
 /** How the files of threads come to this machine: from an object store, if one is configured, else they are there. */
 export function openFilePlane(
   { files, homeDir, sandbox }: Config,
@@ -24,7 +37,7 @@ export function openFilePlane(
     readonly managerId: string;
     readonly redis: RedisConnection;
     readonly logger: Logger;
-    readonly holdsThread: (thread: { userId: string; threadId: string }) => boolean;
+    readonly holdsThread: (thread: ThreadKey) => boolean;
   },
   clock: Clock = systemClock,
 ): FilePlane {

@@ -258,9 +258,7 @@ export const sections = {
   store: StoreFile,
   quotas: QuotasFile,
   usage: UsageFile,
-  crons: CronsFile,
-  files: FilesFile,
-  webhooks: WebhooksFile,
+  ...{ crons: CronsFile, files: FilesFile, webhooks: WebhooksFile },
   clocks: ClocksFile,
 } as const;
 
