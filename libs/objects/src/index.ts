@@ -1,4 +1,4 @@
 export { openObjectStore } from './open-object-store.js';
-export type { OpenedStore } from './opened-store.js';
+export type { OpenedStore } from './common/opened-store.js';
 export { readVerified } from './read-verified.js';
 export { objectStoreSettings } from './settings.js';

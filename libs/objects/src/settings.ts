@@ -3,7 +3,7 @@ import { ConfigError, Secret } from '@caribou/config';
 import { omitUndefined } from '@caribou/contracts';
 import { z } from 'zod';
 import type { FolderSettings } from './folder/folder-store.js';
-import { MAX_PAGE } from './object-key.js';
+import { MAX_PAGE } from './common/object-key.js';
 import type { S3Settings } from './s3/s3-settings.js';
 
 const MEBIBYTE = 1024 * 1024;

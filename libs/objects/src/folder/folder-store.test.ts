@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { silentLogger, systemClock } from '@caribou/core';
 import { rootInMemory, temporaryFolder, waitFor } from '@caribou/testing';
 import { openObjectStore } from '../open-object-store.js';
-import type { OpenedStore } from '../opened-store.js';
+import type { OpenedStore } from '../common/opened-store.js';
 import { readVerified } from '../read-verified.js';
 import { objectStoreSettings } from '../settings.js';
 import { bodyOf, noise, readAll, sha256Of } from '../testing/bodies.js';
