@@ -130,7 +130,7 @@ export type {
   FileTrees,
   FileWriter,
   UnpublishedFiles,
-} from './stores/file-generations.js';
+} from './files/file-generations.js';
 export type { DiskUsage, ThreadQuota } from './ports/thread-quota.js';
 export type { SharedDocuments } from './stores/shared-documents.js';
 export type { SafeFetch } from './ports/safe-fetch.js';

@@ -24,6 +24,6 @@ export { storedUserFiles } from './stored/stored-user-files.js';
 export { occurrences, replaceAt } from './text/text-edit.js';
 export { MAX_TEXT_FILE_BYTES, readTextRange } from './text/text-range.js';
 export { type ThreadFiles, threadFiles } from './thread-files.js';
-export { readUpTo } from './uploads/open-file.js';
+export { readUpTo } from './open-file.js';
 export type { FileEntry, StagedFile } from './uploads/upload-intake.js';
 export { type UserFiles, userFiles } from './uploads/user-files.js';

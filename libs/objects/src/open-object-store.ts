@@ -1,6 +1,6 @@
 import { type Clock, type Logger, systemClock } from '@caribou/core';
 import { FolderObjectStore } from './folder/folder-store.js';
-import type { OpenedStore } from './opened-store.js';
+import type { OpenedStore } from './common/opened-store.js';
 import { S3ObjectStore } from './s3/s3-store.js';
 import type { ObjectStoreConfig } from '@caribou/config';
 

@@ -1,6 +1,6 @@
 import type { ObjectStore } from '@caribou/core';
-import { checkedBytes, type Expected, type Mismatch } from './checked-bytes.js';
-import { StoreFailure } from './store-failure.js';
+import { checkedBytes, type Expected, type Mismatch } from './common/checked-bytes.js';
+import { StoreFailure } from './common/store-failure.js';
 
 /**
  * Reads an object and checks that it has the expected content. The last piece is only passed on when it has, so a reader that

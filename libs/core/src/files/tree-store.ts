@@ -1,6 +1,6 @@
 import type { ObjectRange } from '../ports/object-store.js';
 import type { FileContent, FileNode, FilePart, FileTree } from './file-tree.js';
-import type { FileTrees } from '../stores/file-generations.js';
+import type { FileTrees } from './file-generations.js';
 
 /** A file to be stored. */
 export interface FileSource {

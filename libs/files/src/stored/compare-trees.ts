@@ -3,7 +3,7 @@ import { type FileNode, type FileTree, type TreeNode, type TreeStore, VIRTUAL_RO
 import { changesBetween } from '../plane/tree/tree-changes.js';
 import { fromTreeText, sameBytes } from '../plane/tree/tree-nodes.js';
 import { diffLines } from '../text/line-diff.js';
-import { readUpTo } from '../uploads/open-file.js';
+import { readUpTo } from '../open-file.js';
 import { storedOpenFile } from './stored-open-file.js';
 
 /** Why a changed file has no diff; `limit`: those before it have taken what one comparison may read or show. */

@@ -7,7 +7,7 @@ import { treeFiles } from '../plane/tree/tree-files.js';
 import type { TreeSize } from '../plane/tree/tree-nodes.js';
 import { type QuotaLimits, quotaExcess } from '../quota/workspace-quota.js';
 import type { TextReplacement } from '../text/replace-text.js';
-import { readUpTo } from '../uploads/open-file.js';
+import { readUpTo } from '../open-file.js';
 import type { FileEntry } from '../uploads/upload-intake.js';
 import type { UserFiles } from '../uploads/user-files.js';
 import { changeTree, directoryOf, findNode, type TreeParts } from './changed-tree.js';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { ThreadKey } from '@caribou/core';
 import { sha256Of } from '../file-hash.js';
 import { FileRefusedError } from '../file-refused.js';
-import { openLocalFile, readUpTo } from '../uploads/open-file.js';
+import { openLocalFile, readUpTo } from '../open-file.js';
 import type { ThreadFiles } from '../thread-files.js';
 
 export interface TextReplacement {

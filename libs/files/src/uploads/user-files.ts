@@ -2,7 +2,7 @@ import { omitUndefined } from '@caribou/contracts';
 import { commandIdentity, type DataDirectory, type OpenFile, type ThreadKey } from '@caribou/core';
 import { type FileList, listFiles, removeFile } from './directory-files.js';
 import { type CopiedFiles, copyFiles } from './copy-files.js';
-import { openLocalFile } from './open-file.js';
+import { openLocalFile } from '../open-file.js';
 import { removeUnchanged } from './remove-unchanged.js';
 import { threadFiles } from '../thread-files.js';
 import { type FileEntry, type IntakeOptions, openUploadIntake, type UploadIntake } from './upload-intake.js';

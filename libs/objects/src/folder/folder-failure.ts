@@ -1,5 +1,5 @@
 import { errnoOf } from '@caribou/core';
-import { StoreFailure, type StoreFailureReason } from '../store-failure.js';
+import { StoreFailure, type StoreFailureReason } from '../common/store-failure.js';
 
 const known: Readonly<Record<string, readonly [StoreFailureReason, string]>> = {
   ENOSPC: ['full', 'the disk of its folder is full: make space'],

@@ -6,7 +6,7 @@ import { objectStoreConfig } from '@caribou/config';
 import { silentLogger, systemClock } from '@caribou/core';
 import { rootInMemory, temporaryFolder, waitFor } from '@caribou/testing';
 import { openObjectStore } from '../open-object-store.js';
-import type { OpenedStore } from '../opened-store.js';
+import type { OpenedStore } from '../common/opened-store.js';
 import { readVerified } from '../read-verified.js';
 import { bodyOf, noise, readAll, sha256Of } from '../testing/bodies.js';
 import { folderFailure } from './folder-failure.js';

@@ -1,10 +1,10 @@
 import type { FolderStoreConfig } from '@caribou/config';
 import { NotFoundError } from '@caribou/contracts';
 import type { Clock, ObjectBody, ObjectContent, ObjectInfo, ObjectPage, ObjectRange } from '@caribou/core';
-import { checkBody, openChecked } from '../checked-body.js';
-import { withDeadline } from '../deadline.js';
-import { behindObject, checkKey, checkKeys, checkPrefix, checkRange } from '../object-key.js';
-import type { OpenedStore } from '../opened-store.js';
+import { checkBody, openChecked } from '../common/checked-body.js';
+import { withDeadline } from '../common/deadline.js';
+import { behindObject, checkKey, checkKeys, checkPrefix, checkRange } from '../common/object-key.js';
+import type { OpenedStore } from '../common/opened-store.js';
 import { folderFailure } from './folder-failure.js';
 import { infoOf, isMissing, listObjects } from './list-objects.js';
 import { fileOf } from './object-path.js';

@@ -2,7 +2,7 @@ import { type Dirent, type Stats } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errnoOf, type ObjectInfo, type ObjectPage } from '@caribou/core';
-import { isKey, MAX_PAGE } from '../object-key.js';
+import { isKey, MAX_PAGE } from '../common/object-key.js';
 import { fileOf, segmentOf } from './object-path.js';
 
 /** Names of one directory that are looked at together; a larger directory is read again for the next ones. */

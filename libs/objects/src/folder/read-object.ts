@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { StoreFailure } from '../store-failure.js';
-import { withDeadline } from '../deadline.js';
+import { StoreFailure } from '../common/store-failure.js';
+import { withDeadline } from '../common/deadline.js';
 import { folderFailure } from './folder-failure.js';
 
 const PIECE_BYTES = 256 * 1024;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { omitUndefined } from '@caribou/contracts';
 import { redactText } from '@caribou/observability';
-import { StoreFailure, type StoreFailureReason } from '../store-failure.js';
+import { StoreFailure, type StoreFailureReason } from '../common/store-failure.js';
 import { childText, parseXml, XmlError } from './xml.js';
 
 /** What an answer other than 2xx says. */

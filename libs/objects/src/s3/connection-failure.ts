@@ -1,5 +1,5 @@
 import { errnoOf } from '@caribou/core';
-import { StoreFailure } from '../store-failure.js';
+import { StoreFailure } from '../common/store-failure.js';
 
 const ENDPOINT = 'check endpoint in files.store.s3';
 

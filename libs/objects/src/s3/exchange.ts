@@ -2,7 +2,7 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { errnoOf } from '@caribou/core';
-import { StoreFailure } from '../store-failure.js';
+import { StoreFailure } from '../common/store-failure.js';
 import { connectionFailure } from './connection-failure.js';
 
 export interface Outgoing {

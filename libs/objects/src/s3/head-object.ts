@@ -1,5 +1,5 @@
 import type { ObjectInfo } from '@caribou/core';
-import { StoreFailure } from '../store-failure.js';
+import { StoreFailure } from '../common/store-failure.js';
 import type { S3Client } from './s3-client.js';
 
 /** What HEAD says of an object; undefined when the answer is 404, for which the bucket may be missing as well. */

@@ -1,6 +1,6 @@
 import type { ObjectInfo, ObjectPage } from '@caribou/core';
-import { isKey } from '../object-key.js';
-import { StoreFailure } from '../store-failure.js';
+import { isKey } from '../common/object-key.js';
+import { StoreFailure } from '../common/store-failure.js';
 import { childText, parseXml, type XmlElement, XmlError } from './xml.js';
 
 /** More than a page of 1,000 of the longest keys. */

@@ -1,5 +1,5 @@
 import type { ObjectContent, ObjectRange } from '@caribou/core';
-import { StoreFailure } from '../store-failure.js';
+import { StoreFailure } from '../common/store-failure.js';
 import type { OpenPart } from './open-part.js';
 import { readPieces, type ReadLimits } from './read-answer.js';
 

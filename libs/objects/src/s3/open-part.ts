@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { NotFoundError } from '@caribou/contracts';
 import type { ObjectRange } from '@caribou/core';
-import { behindObject } from '../object-key.js';
-import { StoreFailure } from '../store-failure.js';
+import { behindObject } from '../common/object-key.js';
+import { StoreFailure } from '../common/store-failure.js';
 import type { Refusal } from './answer-failure.js';
 import type { S3Client } from './s3-client.js';
 

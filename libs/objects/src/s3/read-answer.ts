@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { StoreFailure } from '../store-failure.js';
+import { StoreFailure } from '../common/store-failure.js';
 import { connectionFailure } from './connection-failure.js';
 
 export interface ReadLimits {

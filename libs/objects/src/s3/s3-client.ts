@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Clock, Limiter, type Logger } from '@caribou/core';
-import { withDeadline } from '../deadline.js';
-import { StoreFailure } from '../store-failure.js';
+import { withDeadline } from '../common/deadline.js';
+import { StoreFailure } from '../common/store-failure.js';
 import { parseRefusal, refusalFailure, type Refusal } from './answer-failure.js';
 import { createExchange, type Exchange, StaleConnection } from './exchange.js';
 import { readText } from './read-answer.js';

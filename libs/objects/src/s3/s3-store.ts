@@ -1,9 +1,9 @@
 import type { ObjectBody, ObjectContent, ObjectInfo, ObjectPage, ObjectRange } from '@caribou/core';
-import { checkBody, openChecked } from '../checked-body.js';
-import { withDeadline } from '../deadline.js';
-import { checkKey, checkKeys, checkPrefix, checkRange, MAX_PAGE } from '../object-key.js';
-import type { OpenedStore } from '../opened-store.js';
-import { StoreFailure } from '../store-failure.js';
+import { checkBody, openChecked } from '../common/checked-body.js';
+import { withDeadline } from '../common/deadline.js';
+import { checkKey, checkKeys, checkPrefix, checkRange, MAX_PAGE } from '../common/object-key.js';
+import type { OpenedStore } from '../common/opened-store.js';
+import { StoreFailure } from '../common/store-failure.js';
 import { headObject } from './head-object.js';
 import { MAX_PAGE_BYTES, parsePage, parseUploads } from './list-page.js';
 import { contentOf } from './object-body.js';

@@ -1,8 +1,8 @@
 import { webcrypto } from 'node:crypto';
 import { TooLargeError } from '@caribou/contracts';
 import { type Logger, type ObjectBody } from '@caribou/core';
-import { openChecked } from '../checked-body.js';
-import { StoreFailure } from '../store-failure.js';
+import { openChecked } from '../common/checked-body.js';
+import { StoreFailure } from '../common/store-failure.js';
 import { parseValue, understood } from './list-page.js';
 import type { S3Body, S3Client } from './s3-client.js';
 import { escapeXml, parseXml } from './xml.js';

@@ -1,5 +1,5 @@
 import type { Clock } from '@caribou/core';
-import { StoreFailure } from '../store-failure.js';
+import { StoreFailure } from '../common/store-failure.js';
 
 /** Pause before the second attempt at most, in milliseconds; each further one may be twice as long. */
 const FIRST_DELAY_MS = 100;

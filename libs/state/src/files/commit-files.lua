@@ -1,6 +1,6 @@
 #!lua
 --[[ Makes trees the head of a thread's files.
-  KEYS    the thread's files, hash (files.lua); threads of the user with files, sorted set
+  KEYS    the thread's files, hash (generations.lua); threads of the user with files, sorted set
   ARGV    home and generation of the head that is replaced ('' and '' for none), new home, manifests of work and uploads ('' for none),
           bytes, files, manager and machine that writes ('' for a person), '1' when changes of it remain, '1' when every checkpoint without a
           generation is from before the first file, thread id, its member in the hash of erasures; keys of the thread's binding and of that hash
@@ -8,7 +8,7 @@
   Reply  {'ok', head}, {'changed', head or ''}: another head, nothing is written; {'fenced'}, {'erasing'}: nothing is written.
          A head is a list in the order of files-reply.ts ]]
 -- @include ../includes/clock.lua
--- @include ../includes/files.lua
+-- @include generations.lua
 local home, generation, new_home, work, uploads, bytes, files, manager, machine, remains, complete, thread_id, member = unpack(ARGV, 1, 13)
 local binding_key, erasing_key = ARGV[14], ARGV[15]
 local key = KEYS[1]

@@ -1,10 +1,10 @@
 #!lua
 --[[ Gives a thread without files those of another thread of the user, with the generations of its checkpoints.
-  KEYS    files of the source, files of the target, hashes (files.lua); threads of the user with files, sorted set
+  KEYS    files of the source, files of the target, hashes (generations.lua); threads of the user with files, sorted set
   ARGV    checkpoint whose files become the head ('' for the head), new home, id of the target
   Reply  {'ok', head}, {'none'}: the source has no files; {'taken'}: the target has; nothing is written ]]
 -- @include ../includes/clock.lua
--- @include ../includes/files.lua
+-- @include generations.lua
 -- @include head-reply.lua
 local at, home, target = unpack(ARGV)
 local source = read_files_head(KEYS[1])

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 --[[ Enters that a manager has changes of a thread's files that are not stored yet.
-  KEYS[1] the thread's files, hash (files.lua)
+  KEYS[1] the thread's files, hash (generations.lua)
   ARGV    manager, machine, key of the thread's binding, which managers may only read
   Reply  {'ok'}; {'fenced'}: nothing is written ]]
 -- @include ../includes/clock.lua

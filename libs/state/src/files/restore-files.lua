@@ -1,9 +1,9 @@
 #!lua
 --[[ Makes the files of an earlier point the head of a thread at rest; uploads stay.
-  KEYS    the thread's files, hash (files.lua)
+  KEYS    the thread's files, hash (generations.lua)
   ARGV    checkpoint; keys of the thread's record, its queue and its lease
   Reply  {'ok', head}, {'none'}: the thread has no files; {'busy'}: nothing is written ]]
--- @include ../includes/files.lua
+-- @include generations.lua
 -- @include head-reply.lua
 local checkpoint, record_key, inbox_key, lease_key = unpack(ARGV)
 local current = redis.call('HGET', record_key, 'current')

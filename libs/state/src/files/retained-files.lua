@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 --[[ Drops the generations of a thread's files that neither the head nor a checkpoint names.
-  KEYS    the thread's files, hash (files.lua)
+  KEYS    the thread's files, hash (generations.lua)
   Reply  the trees that are left, each 'work uploads' ]]
 local flat = redis.call('HGETALL', KEYS[1])
 local named, trees = {}, {}

@@ -12,7 +12,7 @@
 --   free          after a sweep: unreferenced log fields; swept: how many fields outside the head remain
 -- Texts read by `take`: checkpoint (checkpoint-text.lua), event JSON without id and time, messages, channel values.
 -- @include checkpoint-text.lua
--- @include files.lua
+-- @include ../files/generations.lua
 local files_key = record_key .. ':files'
 
 -- Whether the thread has changed since the writer read it.

@@ -1,4 +1,4 @@
-import type { FilePart } from '../files/file-tree.js';
+import type { FilePart } from './file-tree.js';
 import type { ThreadKey } from '../util/thread-key.js';
 
 /** The trees of a thread's files: keys of manifests in the object store. A part without files has none. */
