@@ -2,7 +2,14 @@ import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
 import { type Config, extensionsFile } from '@caribou/config';
 import { busAccess } from '@caribou/contracts';
-import { type Logger, type ModelCatalog, type ModelModule, systemClock, type ThreadKey } from '@caribou/core';
+import {
+  type Logger,
+  type ModelCatalog,
+  type ModelModule,
+  systemClock,
+  type ThreadKey,
+  type SkillStore,
+} from '@caribou/core';
 import {
   type ThreadStore,
   createRedis,
@@ -155,7 +162,7 @@ function listDependencies(config: Config, connections: Connections) {
     userFiles: erasable.files,
     /** Null when files lie on a data volume. */
     fileHistory: files.stored?.history ?? null,
-    fileCollection: collectionOf(files, { redis, logger }),
+    fileCollection: collectionOf(files, { redis, logger, skillStore }),
     fileReadiness: files.readiness,
     conversions: redisConversions(redis),
     locks: redisLocks(redis),
@@ -193,7 +200,13 @@ function listDependencies(config: Config, connections: Connections) {
 /** Null when files lie on a data volume. */
 const collectionOf = (
   { stored }: GatewayFiles,
-  { redis, logger }: Pick<Connections, 'redis' | 'logger'>,
+  {
+    redis,
+    logger,
+    skillStore,
+  }: Pick<Connections, 'redis' | 'logger'> & {
+    readonly skillStore: Pick<SkillStore, 'manifestsOf'>;
+  },
 ): FileCollection | null =>
   stored === null
     ? null
@@ -202,7 +215,7 @@ const collectionOf = (
         locks: redisLocks(redis),
         documents: redisSharedDocuments(redis),
         // Every owner of trees in the store names its manifests here, or they are removed.
-        moreRoots: (userId) => redisSkills(redis).manifestsOf(userId),
+        moreRoots: (userId) => skillStore.manifestsOf(userId),
         logger,
       });
 
