@@ -2,14 +2,7 @@ import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
 import { type Config, extensionsFile } from '@caribou/config';
 import { busAccess } from '@caribou/contracts';
-import {
-  type Logger,
-  type ModelCatalog,
-  type ModelModule,
-  systemClock,
-  type ThreadKey,
-  type SkillStore,
-} from '@caribou/core';
+import { type Logger, type ModelCatalog, type ModelModule, systemClock, type ThreadKey } from '@caribou/core';
 import {
   type ThreadStore,
   createRedis,
@@ -57,7 +50,7 @@ import { chainCatalog } from './agents/chain-catalog.js';
 import { scryptPasswords } from './auth/passwords.js';
 import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
-import { FileCollection } from './files/file-collection.js';
+import { openFileCollection } from './files/open-file-collection.js';
 import { type GatewayFiles, openFiles } from './files/open-files.js';
 import { LoopLagWatch } from './http/loop-lag-watch.js';
 import { dispatchTurn } from './runs/turn-dispatch.js';
@@ -162,7 +155,7 @@ function listDependencies(config: Config, connections: Connections) {
     userFiles: erasable.files,
     /** Null when files lie on a data volume. */
     fileHistory: files.stored?.history ?? null,
-    fileCollection: collectionOf(files, { redis, logger, skillStore }),
+    fileCollection: openFileCollection(files, { redis, logger, skillStore }),
     fileReadiness: files.readiness,
     conversions: redisConversions(redis),
     locks: redisLocks(redis),
@@ -196,28 +189,6 @@ function listDependencies(config: Config, connections: Connections) {
     logger,
   };
 }
-
-/** Null when files lie on a data volume. */
-const collectionOf = (
-  { stored }: GatewayFiles,
-  {
-    redis,
-    logger,
-    skillStore,
-  }: Pick<Connections, 'redis' | 'logger'> & {
-    readonly skillStore: Pick<SkillStore, 'manifestsOf'>;
-  },
-): FileCollection | null =>
-  stored === null
-    ? null
-    : new FileCollection({
-        ...stored,
-        locks: redisLocks(redis),
-        documents: redisSharedDocuments(redis),
-        // Every owner of trees in the store names its manifests here, or they are removed.
-        moreRoots: (userId) => skillStore.manifestsOf(userId),
-        logger,
-      });
 
 const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
   connectBus({
