@@ -46,6 +46,7 @@ async function start(env: Readonly<Record<string, string>>): Promise<Started> {
       ...process.env,
       NODE_ENV: 'production',
       CARIBOU_HOME: home,
+      CARIBOU_RUN_DIR: join(home, 'run'),
       CARIBOU_CONFIG: join(home, 'config.yaml'),
       HOST: '127.0.0.1',
       PORT: '0',

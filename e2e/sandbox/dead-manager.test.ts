@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startProxy, type TestService, waitFor } from '@caribou/testing';
 import { runIdOf } from '../support/client.js';
@@ -130,6 +131,50 @@ test('paused for 15 s and more: another takes over, and never do two of the thre
   expect(result).toContain('may have had effects');
   expect(await runTurn('later')).toContain('later is done');
   expect(ledger()).toEqual(['first begins', 'next begins', 'next ends', 'later begins', 'later ends']);
+});
+
+describe('on two machines', () => {
+  /** Another machine, as far as a manager can tell: it has no process ids and sockets of the first one. */
+  const machine = (name: string) => ({ CARIBOU_RUN_DIR: join(stack.homeDir, `machine-${name}`) });
+
+  test('paused for 15 s and more: its command has ended before another machine runs the next one', async () => {
+    const paused = await startManager(machine('a'));
+    const stream = await beginTurn('first', 60);
+    await startManager(machine('b'));
+
+    paused.pause();
+    const result = await resultOf(stream);
+    expect(await runTurn('next')).toContain('next is done');
+    expect(ledger()).toEqual(['first begins', 'next begins', 'next ends']);
+    paused.resume();
+
+    expect(result).toContain('may have had effects');
+    expect(await runTurn('later')).toContain('later is done');
+    expect(ledger()).toEqual(['first begins', 'next begins', 'next ends', 'later begins', 'later ends']);
+  });
+
+  test('cut off from Redis: the same, and it serves again once it has a lease', async () => {
+    const proxy = await startProxy({ target: stack.redis.port });
+    const cut = await startManager({
+      ...machine('a'),
+      REDIS_URL: stack.urlOf('sandbox-manager', 'redis', proxy.port),
+    });
+    const stream = await beginTurn('first', 60);
+    const other = await startManager(machine('b'));
+
+    proxy.refuse();
+    proxy.cut();
+    expect(await resultOf(stream)).toContain('may have had effects');
+    expect(await runTurn('next')).toContain('next is done');
+    expect(ledger()).toEqual(['first begins', 'next begins', 'next ends']);
+
+    proxy.accept();
+    await waitFor(async () => (await cut.ready()).ok, { what: 'its lease', timeoutMs: 30_000 });
+    await other.kill9();
+    expect(await runTurn('later')).toContain('later is done');
+    expect(ledger()).toEqual(['first begins', 'next begins', 'next ends', 'later begins', 'later ends']);
+    await proxy.stop();
+  });
 });
 
 test('Redis stalls for 6 s: no other manager takes over, and no result is lost', async () => {

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '@caribou/testing';
@@ -26,6 +26,15 @@ async function turns(stack: Stack, threadIds: readonly string[], script: string)
       return run.body.status;
     }),
   );
+}
+
+const workspaceOf = (stack: Stack, threadId: string): string =>
+  join(stack.homeDir, 'data/users/default/threads', threadId, 'user-data/workspace');
+
+/** The uids that sandbox-managers of the machine claim for their sandboxes. */
+function claimedUids(stack: Stack): ReadonlySet<string> {
+  const runDir = join(stack.homeDir, 'run');
+  return new Set(readdirSync(runDir).flatMap((name) => readdirSync(join(runDir, name, 'uids'))));
 }
 
 const times = (stack: Stack, threadId: string, word: string): number =>
@@ -65,8 +74,14 @@ async function onStack(options: StackOptions, body: (stack: Stack) => Promise<vo
 }
 
 test('two managers, 20 threads, one manager killed: all threads continue (bwrap)', async () => {
-  await onStack({}, async (stack) => {
-    await expectThreadsGoOn(stack, 20);
+  await onStack({ sandbox: ['uids: { first: 30000, count: 64 }'] }, async (stack) => {
+    const threadIds = await expectThreadsGoOn(stack, 20);
+    if (process.getuid?.() !== 0) return;
+    const uids = threadIds.map((threadId) => statSync(workspaceOf(stack, threadId)).uid);
+    expect(uids.filter((uid) => uid < 30_000 || uid >= 30_064)).toEqual([]);
+    expect(new Set(uids).size).toBe(threadIds.length);
+    // The claims of the manager that was killed have passed to the other one.
+    await waitFor(() => claimedUids(stack).size <= threadIds.length, { what: 'the claims of the dead manager to go' });
   });
 });
 

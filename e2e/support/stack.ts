@@ -125,6 +125,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   await writeFile(configPath, configOf(options));
   const env = {
     CARIBOU_HOME: join(homeDir, 'data'),
+    CARIBOU_RUN_DIR: join(homeDir, 'run'),
     CARIBOU_CONFIG: configPath,
     LOG_LEVEL: 'info',
     HOST: '127.0.0.1',

@@ -96,6 +96,7 @@ async function startAll(group: ProcessGroup, options: FleetOptions): Promise<Omi
     NATS_URL: natsUrl,
     REDIS_URL: redisUrl,
     CARIBOU_HOME: homeDir,
+    CARIBOU_RUN_DIR: join(homeDir, 'run'),
     CARIBOU_CONFIG: configPath,
     OPENAI_BASE_URL: modelUrl,
     OPENAI_API_KEY: 'scripted',

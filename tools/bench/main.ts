@@ -5,6 +5,7 @@ import { chainCost } from './parts/chain-cost.js';
 import { chainTurns, turnsWith } from './parts/chain-turns.js';
 import type { Bench, Part } from './bench.js';
 import { busyMachine } from './parts/busy-part.js';
+import { files } from './files/files-part.js';
 import { startFleet } from './fleet.js';
 import { idleThreads } from './parts/idle-threads.js';
 import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject } from './load.js';
@@ -208,6 +209,7 @@ const parts: Readonly<Record<string, Part>> = {
   chain,
   memory,
   sandbox,
+  files,
   tasks,
   fairness,
   adapter: adapterCost(options.before),

@@ -23,6 +23,7 @@ const floors = [
     'memory',
     'web',
     'api-viewer',
+    'objects',
   ],
   ['agent', 'runs', 'nest', 'service'],
   ['worker'],
@@ -50,15 +51,24 @@ const vendorDoors = [
   { packages: ['re2js'], doors: ['libs/middleware'] },
   { packages: ['gpt-tokenizer', 'jsonrepair'], doors: ['libs/memory'] },
   { packages: ['swagger-ui-dist'], doors: ['libs/api-viewer'] },
+  { packages: ['aws4'], doors: ['libs/objects'] },
   { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },
 ];
 
 /**
  * Access to files: user data is opened by libs/files alone, which follows no link out of a thread's folder. libs/sandbox
- * makes directories of its own; the other doors read what ships with the product (scripts, prompts) or what the operator
+ * makes directories of its own and libs/objects a store whose files it names itself; the other doors read what ships with the product (scripts, prompts) or what the operator
  * wrote.
  */
-const diskDoors = ['libs/files', 'libs/sandbox', 'libs/config', 'libs/state', 'libs/skills', 'libs/api-viewer'];
+const diskDoors = [
+  'libs/files',
+  'libs/sandbox',
+  'libs/config',
+  'libs/state',
+  'libs/skills',
+  'libs/api-viewer',
+  'libs/objects',
+];
 
 /** The libs that `lib` may import besides itself. */
 function openTo(lib) {

@@ -13,7 +13,7 @@ export async function checkSandbox(config: Config, { findProgram }: DoctorContex
   const { driver: wanted, image } = config.sandbox;
   const trial = existsSync(config.homeDir) ? undefined : mkdtempSync(join(tmpdir(), 'caribou-doctor-'));
   const homeDir = trial ?? config.homeDir;
-  const settings = sandboxSettings(config.sandbox, { homeDir, mounts: sandboxMounts(homeDir) });
+  const settings = sandboxSettings(config.sandbox, { homeDir, runDir: config.runDir, mounts: sandboxMounts(homeDir) });
   const drivers = SandboxDriverKind.options
     .filter((kind) => wanted === 'auto' || kind === wanted)
     .map((kind) => createDriver(kind, settings));

@@ -18,7 +18,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const context = (env: DoctorContext['env'], over: Partial<DoctorContext> = {}): DoctorContext => ({
   root,
-  env: { CARIBOU_HOME: root, PORT: '0', ...env },
+  env: { CARIBOU_HOME: root, CARIBOU_RUN_DIR: join(root, 'run'), PORT: '0', ...env },
   findProgram: (name) => (programs.has(name) ? `/usr/bin/${name}` : undefined),
   isPortFree: () => Promise.resolve(true),
   ...over,

@@ -14,6 +14,7 @@ describe('npm run doctor', () => {
     writeFileSync(join(home, 'config.yaml'), yaml);
     const own = {
       CARIBOU_HOME: home,
+      CARIBOU_RUN_DIR: join(home, 'run'),
       CARIBOU_CONFIG: join(home, 'config.yaml'),
       PORT: '0',
       NATS_URL: '',

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { runChecks } from './check.mjs';
 import { useDockerEngine } from './machine/docker-engine.mjs';
 import { closingLine, readJestCounts } from './jest-summary.mjs';
+import { installMoto } from './machine/moto.mjs';
 import { requireNode } from './machine/node-version.mjs';
 import { installPackages } from './machine/packages.mjs';
 import { searchPath } from './machine/programs.mjs';
@@ -38,6 +39,7 @@ async function install() {
     (signal) => installPackages({ dev: true, signal }),
     async (signal) => {
       for (const group of groups) missing.push(...(await installPrograms({ programs: group, unpacked, signal })));
+      await installMoto({ signal });
     },
   ]);
   if (missing.length > 0)

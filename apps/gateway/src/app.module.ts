@@ -7,6 +7,8 @@ import { InterruptDeadlines } from './approvals/interrupt-deadlines.js';
 import { ApprovalsService } from './approvals/approvals.service.js';
 import { ArtifactEdits } from './files/artifacts/artifact-edits.js';
 import { ArtifactsController } from './files/artifacts/artifacts.controller.js';
+import { FileHistoryController } from './files/history/file-history.controller.js';
+import { FileHistoryService } from './files/history/file-history.service.js';
 import { AssistantCatalog } from './assistants/assistant-catalog.js';
 import { AssistantsService } from './assistants/assistants.service.js';
 import { RunAssistants } from './assistants/run-assistants.js';
@@ -101,6 +103,7 @@ const CONTROLLERS: readonly Type[] = [
   RunEventsController,
   UploadsController,
   ArtifactsController,
+  FileHistoryController,
   AssistantsController,
   ItemsController,
   AgentsController,
@@ -150,6 +153,7 @@ const SERVICES: readonly Type[] = [
   MemoryService,
   MemoryEdits,
   UploadsService,
+  FileHistoryService,
   DocumentConversions,
   SkillsService,
   SkillInstaller,

@@ -33,7 +33,6 @@ import {
   redisProcessRegistry,
   redisThreadStore,
   redisTurnQueue,
-  redisVolumeRegistry,
   redisWaitingThreads,
   requireDurableRedis,
   taskPart,
@@ -45,17 +44,18 @@ import { createEmbedder, createModelCatalog } from '@caribou/models';
 import { loadModels } from '@caribou/extensions';
 import type { StopStep } from '@caribou/service';
 import { createMetrics, createTracing, type Metrics, type Tracing } from '@caribou/observability';
-import { createErasedFiles, SharedVolume, skillFiles, userFiles } from '@caribou/files';
 import { openSkillCatalog } from '@caribou/skills';
 import type { Provider } from '@nestjs/common';
 import { chainCatalog } from './agents/chain-catalog.js';
 import { scryptPasswords } from './auth/passwords.js';
 import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
-import { filesOnVolume } from './files/uploads/files-on-volume.js';
+import { openFileCollection } from './files/open-file-collection.js';
+import { type GatewayFiles, openFiles } from './files/open-files.js';
 import { LoopLagWatch } from './http/loop-lag-watch.js';
 import { dispatchTurn } from './runs/turn-dispatch.js';
 import { toSettings } from './settings.js';
+import { openSkillFiles } from './skills/open-skill-files.js';
 import { measureQueues } from './system/queue-figures.js';
 
 /** Everything that the gateway's services are built from; `listDependencies` is the one list. */
@@ -80,15 +80,15 @@ export async function createDependencies(config: Config, logger: Logger) {
   const onScript = (name: string, durationMs: number): void => metrics.scriptEnded(name, durationMs);
   const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger, onScript });
   const bus = connectGatewayBus(config, logger);
-  const volume = new SharedVolume(redisVolumeRegistry(redis), config.homeDir);
+  const files = openFiles(config, { redis, bus, logger });
   const memory = new MemoryWatch(redis, { maxShare: config.quotas.maxStoreShare, logger });
   const loopLag = new LoopLagWatch({ maxMs: config.quotas.maxEventLoopLagMs, logger });
   return {
-    dependencies: listDependencies(config, { modules, tracing, redis, bus, volume, memory, loopLag, metrics, logger }),
-    /** Checks Redis and the volume. @throws {UnavailableError} when Redis would lose threads */
+    dependencies: listDependencies(config, { modules, tracing, redis, bus, files, memory, loopLag, metrics, logger }),
+    /** Checks Redis and the files. @throws {UnavailableError} when Redis would lose threads */
     checkStore: async (): Promise<void> => {
       await requireDurableRedis(redis, logger);
-      await volume.checkAtStart(logger);
+      await files.checkAtStart();
       await memory.lookNow();
     },
     /** Closes the connections; run after the HTTP server has stopped. */
@@ -107,7 +107,7 @@ interface Connections {
   readonly tracing: Tracing;
   readonly redis: RedisConnection;
   readonly bus: Bus;
-  readonly volume: SharedVolume;
+  readonly files: GatewayFiles;
   readonly memory: MemoryWatch;
   readonly loopLag: LoopLagWatch;
   readonly metrics: Metrics;
@@ -115,7 +115,7 @@ interface Connections {
 }
 
 function listDependencies(config: Config, connections: Connections) {
-  const { modules, tracing, redis, bus, volume, metrics, logger } = connections;
+  const { modules, tracing, redis, bus, files, metrics, logger } = connections;
   const models = createModelCatalog(config.models, { clocks: config.clocks, logger, modules });
   const store = withAdmissionControl(createThreadStore(connections, config), connections);
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
@@ -126,17 +126,16 @@ function listDependencies(config: Config, connections: Connections) {
     store: redisErasures(redis),
     crons: timed.crons,
     outbox: timed.outbox,
-    files: createErasedFiles(config.homeDir),
+    files: files.erased,
     threads: store,
     tasks: taskStore,
     memories,
     usage: usageLedger,
     sweepMs: config.clocks.sweepMs,
-    ensureVolume: () => volume.ensure(),
+    ensureVolume: files.ensure,
     logger,
   });
-  const files = filesOnVolume(userFiles(config.homeDir, config.sandbox.limits), () => volume.ensure());
-  const erasable = withErasures(erasures, { store, files });
+  const erasable = withErasures(erasures, { store, files: files.users });
   const dispatchPorts = { handoffs: bus, queue: redisTurnQueue(redis), wakes: bus.wakes('turns'), metrics, logger };
   const skillStore = redisSkills(redis);
   const conversions = documentConverter({ maxAtOnce: config.uploads.convertAtOnce });
@@ -154,7 +153,10 @@ function listDependencies(config: Config, connections: Connections) {
     eventLog: redisEventLog(redis),
     bus,
     userFiles: erasable.files,
-    volume,
+    /** Null when files lie on a data volume. */
+    fileHistory: files.stored?.history ?? null,
+    fileCollection: openFileCollection(files, { redis, logger, skillStore }),
+    fileReadiness: files.readiness,
     conversions: redisConversions(redis),
     locks: redisLocks(redis),
     erasures,
@@ -173,7 +175,7 @@ function listDependencies(config: Config, connections: Connections) {
     chains: chainCatalog(config, models),
     skillStore,
     skillCatalog: openSkillCatalog(config, { store: skillStore, clock: systemClock, logger }),
-    skillFiles: skillFiles(config.homeDir, config.sandbox.limits),
+    skillFiles: openSkillFiles(config, { records: skillStore, logger }),
     accounts: redisAccounts(redis),
     attempts: redisAttempts(redis),
     requestBuckets: redisRequestBuckets(redis),

@@ -4,30 +4,40 @@ import { busAccess, newId } from '@caribou/contracts';
 import { commandIdentity, type Logger, systemClock } from '@caribou/core';
 import type { HealthCheck } from '@caribou/service';
 import { createMetrics, type Metrics } from '@caribou/observability';
-import { sandboxMounts, SharedVolume, SkillViews, threadFiles, WorkspaceQuota } from '@caribou/files';
-import { ManagerRecords, sandboxDrivers, sandboxIdOf, sandboxSettings } from '@caribou/sandbox';
+import { sandboxMounts, SharedVolume, threadFiles, WorkspaceQuota } from '@caribou/files';
+import {
+  LeaseGuard,
+  ManagerRecords,
+  prepareRunDirectory,
+  releaseUsersOf,
+  sandboxDrivers,
+  sandboxIdOf,
+  type SandboxSettings,
+  sandboxSettings,
+} from '@caribou/sandbox';
 import {
   createRedis,
   redisAuditLog,
   redisExecutionJournal,
   redisSandboxRegistry,
-  redisSkills,
   redisVolumeRegistry,
   type RedisConnection,
 } from '@caribou/state';
-import { openSkillCatalog } from '@caribou/skills';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { AuditInterceptor } from './rpc/audit.interceptor.js';
 import { AuditTrail } from './audit/audit-trail.js';
 import { SandboxReaper } from './machine/sandbox-reaper.js';
 import { EgressTrail } from './audit/egress-trail.js';
-import { Executor } from './executions/executor.js';
+import { createLeaseLostError, Executor } from './executions/executor.js';
+import { type FilePlane, openFilePlane, poolHooksOf } from './files/open-file-plane.js';
 import { FinishedExecutions } from './executions/finished-executions.js';
 import { DeadManagers, type DeadManagersOptions } from './machine/dead-managers.js';
-import { ManagerLease } from './machine/manager-lease.js';
+import { EarlierManagers } from './machine/earlier-managers.js';
+import { createLease } from './machine/create-lease.js';
+import type { ManagerLease } from './machine/manager-lease.js';
 import { ManagerSocket } from './machine/manager-socket.js';
-import { createSkillsMounter } from './machine/mounted-skills.js';
+import { type MachineSkills, openSkills } from './machine/open-skills.js';
 import { createSandboxEgress } from './audit/sandbox-egress.js';
 import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './rpc/sandbox.handlers.js';
 import { SandboxPool } from './executions/sandbox-pool.js';
@@ -48,12 +58,17 @@ export interface ManagerParts extends SandboxParts {
   /** A connection for publishing live output; Nest's own connection only answers requests. */
   readonly outputs: Bus;
   readonly lease: ManagerLease;
+  /** Ends commands at the end of the lease when this process cannot. */
+  readonly guard: LeaseGuard;
   /** Shows other managers of this machine that this process has not ended. */
   readonly socket: ManagerSocket;
   readonly deadManagers: DeadManagers;
+  readonly earlierManagers: EarlierManagers;
   readonly reaper: SandboxReaper;
   readonly audit: AuditTrail;
   readonly volume: SharedVolume;
+  readonly plane: FilePlane;
+  readonly skills: MachineSkills;
   /** Ends the network connections of sandboxes, if sandboxes have a network. */
   readonly closeEgress: () => void;
   readonly metrics: Metrics;
@@ -75,7 +90,11 @@ export class AppModule {
   }
 }
 
-/** Builds the manager. Its connection to Redis is made in the background and retried without end. */
+/**
+ * Builds the manager. Its connection to Redis is made in the background and retried without end.
+ *
+ * @throws {UnavailableError} when CARIBOU_RUN_DIR cannot be used
+ */
 export function connectParts(config: Config, logger: Logger): ManagerParts {
   const managerId = newId();
   const { idleMs, reapMs, leftoverGraceMs } = config.sandbox;
@@ -83,30 +102,30 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const metrics = createMetrics({ service: 'sandbox-manager' });
   const redis = connectRedis(config, metrics, logger);
   const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
-  const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, redis, audit, logger });
+  const skills = openSkills(config, { redis, logger });
+  const isHeld = (): boolean => lease.isHeld();
+  const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, skills, audit, logger, isHeld });
   const registry = redisSandboxRegistry(redis);
   const journal = redisExecutionJournal(redis);
   const shared = { managerId, registry, drivers, clock, logger };
-  const { socket, deadManagers } = watchManagers(config, shared);
+  const watched = watchManagers(settings, shared);
+  const plane = openFilePlane(config, { managerId, redis, logger, holdsThread: (thread) => pool.holdsThread(thread) });
   const pool = new SandboxPool({
     ...shared,
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
-    beforeCreate: (driver) => socket.addDriver(driver),
+    beforeCreate: (driver) => watched.socket.addDriver(driver),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
+    ...poolHooksOf(plane.sync),
     maxSandboxes: config.sandbox.maxBoxes,
     idleMs,
     maxWaiting: MAX_WAITING_PER_SANDBOX,
     graceMs: LAPSE_GRACE_RENEWALS * config.clocks.managerRenewMs,
   });
   const volume = new SharedVolume(redisVolumeRegistry(redis), settings.homeDir);
-  const lease = new ManagerLease({
-    managerId,
-    registry,
-    clock,
-    logger,
-    mayHold: () => volume.ensure(),
-    leaseMs: config.clocks.managerLeaseMs,
-    renewMs: config.clocks.managerRenewMs,
+  const guard = new LeaseGuard({ runDir: settings.runDir, managerId, logger });
+  const lease: ManagerLease = createLease(config, {
+    ...{ managerId, registry, clock, logger, guard },
+    mayHold: () => (plane.isStored ? Promise.resolve() : volume.ensure()),
     onRenewed: async (lapsed) => {
       if (lapsed) executor.endThreads(await pool.dropForeign());
     },
@@ -121,6 +140,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const finished = new FinishedExecutions();
   const executor = new Executor({
     journal,
+    files: plane.sync,
     registry,
     pool,
     lease,
@@ -136,8 +156,8 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     executor,
     drivers,
     lease,
-    socket,
-    deadManagers,
+    guard,
+    ...watched,
     reaper,
     redis,
     metrics,
@@ -145,10 +165,10 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     volume,
     closeEgress,
     outputs: connectOutputs(config, logger),
-    files,
+    ...{ files, sync: plane.sync, plane, skills },
     checks: [
       { name: 'redis', check: () => registry.isManagerAlive(managerId) },
-      { name: 'volume', check: () => volume.ensure() },
+      ...(plane.isStored ? [] : [{ name: 'volume', check: () => volume.ensure() }]),
       { name: 'sandbox', check: () => drivers.forNewThread() },
     ],
   };
@@ -156,13 +176,15 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
 
 /** Makes the end of this process visible to other managers of the machine, and the end of theirs to this one. */
 function watchManagers(
-  config: Config,
+  { runDir, homeDir }: SandboxSettings,
   parts: Pick<DeadManagersOptions, 'managerId' | 'registry' | 'drivers' | 'clock' | 'logger'>,
 ) {
-  const records = new ManagerRecords(config.homeDir);
+  const records = new ManagerRecords(runDir);
+  const options = { ...parts, everyMs: DEAD_MANAGERS_MS };
   return {
     socket: new ManagerSocket({ managerId: parts.managerId, records, logger: parts.logger }),
-    deadManagers: new DeadManagers({ ...parts, records, everyMs: DEAD_MANAGERS_MS }),
+    deadManagers: new DeadManagers({ ...options, records, onGone: (id) => releaseUsersOf(id, { runDir }) }),
+    earlierManagers: new EarlierManagers(homeDir, options),
   };
 }
 
@@ -189,22 +211,32 @@ function createDrivers(
   config: Config,
   {
     managerId,
-    redis,
+    skills,
     audit,
     logger,
-  }: Pick<ManagerParts, 'managerId' | 'redis' | 'audit'> & { readonly logger: Logger },
+    isHeld,
+  }: Pick<ManagerParts, 'managerId' | 'skills' | 'audit'> & {
+    readonly logger: Logger;
+    readonly isHeld: () => boolean;
+  },
 ) {
   const clock = systemClock;
   const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
   const egress = createSandboxEgress(config.sandbox.network, egressTrail);
-  const catalog = openSkillCatalog(config, { store: redisSkills(redis), clock, logger });
-  const skills = createSkillsMounter(catalog, new SkillViews(config.homeDir));
   const settings = sandboxSettings(config.sandbox, {
     homeDir: config.homeDir,
-    mounts: sandboxMounts(config.homeDir, skills),
+    runDir: config.runDir,
+    mayStart: isHeld,
+    mounts: sandboxMounts(config.homeDir, skills.mount),
     ...(egress === undefined ? {} : { network: egress.network }),
   });
-  const ownFiles = threadFiles(settings.homeDir, commandIdentity(), skills);
+  prepareRunDirectory(settings.runDir);
+  const ownFiles = threadFiles(settings.homeDir, commandIdentity(), {
+    skills: skills.mount,
+    requireMayWrite: () => {
+      if (!isHeld()) throw createLeaseLostError();
+    },
+  });
   const quota = new WorkspaceQuota(ownFiles, config.sandbox.limits);
   const drivers = sandboxDrivers(settings, clock, quota, (driver, reason) =>
     logger.warn({ event: 'sandbox.probe', outcome: 'error', driver, reason }, 'a sandbox driver cannot be used'),

@@ -9,7 +9,7 @@ import { NestFactory } from '@nestjs/core';
 import { AppModule, connectParts } from './app.module.js';
 
 /** The sections of config.yaml that this service reads; none of them contains a model's API key. */
-const SECTIONS = ['clocks', 'nats', 'sandbox', 'skills', 'log_level'] as const;
+const SECTIONS = ['clocks', 'files', 'nats', 'sandbox', 'skills', 'log_level'] as const;
 
 /** Time to write the last audit lines when this process stops. */
 const AUDIT_CLOSE_MS = 3000;
@@ -18,7 +18,7 @@ runMain(async () => {
   const config = loadConfig(undefined, undefined, SECTIONS);
   const logger = createLogger({ service: 'sandbox-manager', level: config.logLevel });
   const parts = connectParts(config, logger);
-  await parts.volume.checkAtStart(logger);
+  if (!parts.plane.isStored) await parts.volume.checkAtStart(logger);
   const app = await NestFactory.createMicroservice(AppModule.on(parts), {
     ...rpcServerOptions({
       target: natsTarget(config.nats.url.reveal(), config.nats.security.reveal()),
@@ -31,9 +31,13 @@ runMain(async () => {
   app.useGlobalFilters(new RpcErrorFilter(logger));
   const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
   await parts.socket.open();
+  parts.guard.start();
   parts.lease.start();
   parts.deadManagers.start();
+  await parts.earlierManagers.start();
   parts.reaper.start();
+  parts.plane.eviction?.start();
+  parts.skills.sweeper?.start();
   await app.listen();
   runUntilStopped({
     logger,
@@ -42,11 +46,15 @@ runMain(async () => {
     stop: [
       { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
       { name: 'dead managers', run: () => parts.deadManagers.stop() },
+      { name: 'earlier managers', run: () => parts.earlierManagers.stop() },
       { name: 'reaper', run: () => parts.reaper.stop() },
+      { name: 'evictions', run: () => parts.plane.eviction?.stop() ?? Promise.resolve() },
+      { name: 'sweeps of skills', run: () => parts.skills.sweeper?.stop() ?? Promise.resolve() },
       { name: 'sandboxes', run: () => parts.pool.close() },
       { name: 'leftovers', run: () => parts.reaper.removeLeftovers() },
       { name: 'egress', run: () => Promise.resolve(parts.closeEgress()) },
       { name: 'lease', run: () => parts.lease.stop() },
+      { name: 'lease guard', run: () => Promise.resolve(parts.guard.close()) },
       { name: 'socket', run: () => parts.socket.close() },
       { name: 'nest', run: () => app.close() },
       { name: 'bus', run: () => parts.outputs.close() },

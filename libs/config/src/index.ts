@@ -21,5 +21,12 @@ export { loadConfig } from './load/load-config.js';
 export { BUILT_IN_GROUPS } from './deerflow/tool-groups.js';
 export { BUILT_IN_SUBAGENTS, SubagentsFile as SubagentsConfig } from './schema/subagents-schema.js';
 export { defaultSandboxConfig, type SandboxConfig } from './settings/sandbox-config.js';
+export {
+  type FilesConfig,
+  type FolderStoreConfig,
+  type ObjectStoreConfig,
+  objectStoreConfig,
+  type S3StoreConfig,
+} from './settings/files-config.js';
 export { Secret } from './common/secret.js';
 export type { WebConfig, WebFetchConfig, WebImagesConfig, WebSearchConfig } from './settings/web-config.js';

@@ -1,12 +1,5 @@
-export {
-  BEFORE_FIRST_CHECKPOINT,
-  CheckpointId,
-  DEFAULT_USER_ID,
-  newId,
-  newToolCallId,
-  ThreadId,
-  UserId,
-} from './common/ids.js';
+export { BEFORE_FIRST_CHECKPOINT, CheckpointId, DEFAULT_USER_ID, newId, newToolCallId } from './common/ids.js';
+export { ThreadId, UserId } from './common/ids.js';
 export {
   AppError,
   BadRequestError,
@@ -52,21 +45,9 @@ export {
   UsageMetadata,
 } from './records/messages.js';
 export { CallPart, type ProviderExtras, toClientMessage } from './records/provider-extras.js';
-export {
-  emptyMemory,
-  NEVER_UPDATED,
-  FactCategory,
-  HISTORY_SECTIONS,
-  MAX_FACT_CHARS,
-  MAX_MEMORY_BYTES,
-  MAX_SUMMARY_CHARS,
-  MemoryAgent,
-  MemoryCause,
-  MemoryDocument,
-  MemoryFact,
-  MemorySection,
-  USER_SECTIONS,
-} from './records/memory.js';
+export { emptyMemory, FactCategory, HISTORY_SECTIONS, MAX_FACT_CHARS, MAX_MEMORY_BYTES } from './records/memory.js';
+export { MAX_SUMMARY_CHARS, MemoryAgent, MemoryCause, MemoryDocument, MemoryFact } from './records/memory.js';
+export { MemorySection, NEVER_UPDATED, USER_SECTIONS } from './records/memory.js';
 export {
   GoalBlocker,
   type GoalChange,
@@ -160,6 +141,7 @@ export {
   SandboxExec,
   SandboxProbe,
   SandboxRead,
+  SandboxPublish,
   SandboxRelease,
   SandboxWrite,
 } from './rpc/sandbox.js';
@@ -199,8 +181,10 @@ export {
   type ThreadReply,
   type TokenUsageReply,
 } from './http/threads/replies.js';
-export { fileRoutes, MAX_EDITED_BYTES, type UploadedFile, type UploadListReply } from './http/threads/files.js';
-export { type UploadReply } from './http/threads/files.js';
+export { fileRoutes, MAX_EDITED_BYTES, type UploadedFile, type UploadListReply } from './http/files/files.js';
+export { type UploadReply } from './http/files/files.js';
+export { type FileDiffReply, fileHistoryRoutes, type FilePageReply } from './http/files/file-history.js';
+export { type WorkspaceChange, type WorkspaceChangesReply } from './http/files/file-history.js';
 export { type FactChanges, type MemoryConfigReply, type MemoryHistoryReply } from './http/resources/memory-shapes.js';
 export { type LegacyFact, MemoryImport, type MemoryStatusReply, type NewFact } from './http/resources/memory-shapes.js';
 export { CronSpec, type CronTimes } from './records/crons.js';

@@ -9,7 +9,8 @@ import { featureRoutes } from './http/resources/features.js';
 import { compactionRoutes } from './http/conversations/compaction.js';
 import { goalRoutes } from './http/conversations/goals.js';
 import { feedbackRoutes } from './http/resources/feedback.js';
-import { fileRoutes } from './http/threads/files.js';
+import { fileHistoryRoutes } from './http/files/file-history.js';
+import { fileRoutes } from './http/files/files.js';
 import { inputPolishRoutes } from './http/resources/input-polish.js';
 import { itemRoutes } from './http/resources/items.js';
 import { memoryRoutes } from './http/resources/memory.js';
@@ -49,6 +50,7 @@ export const httpRoutes: readonly RouteContract[] = [
   approvalRoutes,
   taskRoutes,
   fileRoutes,
+  fileHistoryRoutes,
   assistantRoutes,
   itemRoutes,
   agentRoutes,

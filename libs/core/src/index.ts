@@ -99,7 +99,38 @@ export {
   type SandboxPort,
   type SandboxScope,
 } from './ports/sandbox-port.js';
+export type {
+  ObjectBody,
+  ObjectContent,
+  ObjectInfo,
+  ObjectPage,
+  ObjectRange,
+  ObjectStore,
+} from './ports/object-store.js';
 export type { DataMounts, SandboxMounts, SkillsMount } from './ports/sandbox-mounts.js';
+export {
+  type DirectoryNode,
+  FILE_PARTS,
+  type FileContent,
+  type FileNode,
+  type FilePart,
+  filePartOf,
+  type FileTree,
+  type LinkNode,
+  type TreeNode,
+} from './files/file-tree.js';
+export type { OpenFile } from './files/open-file.js';
+export type { FileSource, StoredFile, TreeStore } from './files/tree-store.js';
+export type {
+  FileCommit,
+  FileCommitReply,
+  FileGeneration,
+  FileGenerations,
+  FileHead,
+  FileTrees,
+  FileWriter,
+  UnpublishedFiles,
+} from './files/file-generations.js';
 export type { DiskUsage, ThreadQuota } from './ports/thread-quota.js';
 export type { SharedDocuments } from './stores/shared-documents.js';
 export type { SafeFetch } from './ports/safe-fetch.js';

@@ -8,7 +8,7 @@ import { closedDirectoryOf, type CommandIdentity, commandIdentity, errnoOf } fro
  * their group, as bwrap mounts by path; otherwise that user is this process's own.
  */
 
-/** Directories of the platform that have users' files, sockets or records below them. */
+/** Directories of the platform that have users' files below them, and sockets and records of earlier versions. */
 const CLOSED_DIRECTORIES = ['users', 'egress', 'sandboxes'];
 
 const OWNER_BITS = 0o700;

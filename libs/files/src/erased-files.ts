@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { chmod, lstat, mkdir, open, opendir, rename, rmdir, unlink, type FileHandle } from 'node:fs/promises';
-import { constants } from 'node:fs';
+import { lstat, mkdir, open, opendir, rename, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ThreadId, UserId } from '@caribou/contracts';
 import { closedDirectoryOf, commandIdentity, errnoOf, type ThreadKey } from '@caribou/core';
 import { prepareHome } from './data-home.js';
-import { below, openDirectory } from './descriptor-walk.js';
+import { openDirectory } from './descriptor-walk.js';
+import { emptyDirectory, unless } from './empty-directory.js';
 import { threadNames } from './thread-path.js';
 
 /**
@@ -38,7 +37,6 @@ export interface ErasedFiles {
 const ASIDE = '.erased';
 const MARKER = 'moved';
 const MAX_LISTED = 1_000;
-const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** The mode that reopens a directory which its owner has closed to himself. */
 const OWNER_BITS = 0o700;
 const gone = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
@@ -57,7 +55,7 @@ export function createErasedFiles(homeDir: string): ErasedFiles {
     moveThread: (thread, token) => move(threadNames(thread), `${thread.userId}.${thread.threadId}.${token}`),
     moveUser: (userId, token) => move(['users', UserId.parse(userId)], `${userId}.${token}`),
     threadsIn: (aside) => threadsIn(join(pathOf(aside), 'threads')),
-    empty: (aside, signal) => emptyDirectory(pathOf(aside), signal),
+    empty: (aside, signal) => emptyDirectory(pathOf(aside), signal, MARKER),
     drop: async (aside, ageMs) => {
       const made = await unless('ENOENT', lstat(join(pathOf(aside), MARKER)));
       if (made !== undefined && Date.now() - made.mtimeMs < ageMs) return false;
@@ -94,81 +92,4 @@ async function* threadsIn(directory: string): AsyncGenerator<readonly string[]> 
     ids = [];
   }
   yield ids;
-}
-
-/** Removes everything but the marker (E2). Returns whether nothing else is left. */
-async function emptyDirectory(path: string, signal: AbortSignal): Promise<boolean> {
-  const top = await unless('ENOENT', open(path, DIRECTORY));
-  if (top === undefined) return true;
-  try {
-    let left = true;
-    while (left && !signal.aborted) {
-      left = false;
-      for await (const { name } of await opendir(below(top, '.'))) {
-        if (name === MARKER) continue;
-        if (signal.aborted) return false;
-        left = true;
-        await removeBelow(top, name, signal);
-      }
-    }
-    return !left;
-  } finally {
-    await top.close();
-  }
-}
-
-/** Removes an entry of the top directory; the directories in it move up to be next. */
-async function removeBelow(top: FileHandle, name: string, signal: AbortSignal): Promise<void> {
-  const path = below(top, name);
-  if (await wasUnlinked(path)) return;
-  const directory = await openDirectoryToErase(path);
-  if (directory === undefined) return;
-  try {
-    for await (const entry of await opendir(below(directory, '.'))) {
-      if (signal.aborted) return;
-      const inner = below(directory, entry.name);
-      if (!(await wasUnlinked(inner))) await unless('ENOENT', moveUp(inner, below(top, `up-${randomUUID()}`)));
-    }
-  } finally {
-    await directory.close();
-  }
-  await unless('ENOENT', unless('ENOTEMPTY', rmdir(path)));
-}
-
-/** Whether the entry is gone now; false for a directory. */
-async function wasUnlinked(path: string): Promise<boolean> {
-  const found = await unless('ENOENT', lstat(path));
-  if (found?.isDirectory() === true) return false;
-  if (found !== undefined) await unless('ENOENT', unlink(path));
-  return true;
-}
-
-async function moveUp(from: string, to: string): Promise<void> {
-  try {
-    await rename(from, to);
-  } catch (error) {
-    if (errnoOf(error) !== 'EACCES') throw error;
-    await chmod(from, OWNER_BITS);
-    await rename(from, to);
-  }
-}
-
-async function openDirectoryToErase(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await unless('ENOENT', open(path, DIRECTORY));
-  } catch (error) {
-    if (errnoOf(error) !== 'EACCES') throw error;
-    await chmod(path, OWNER_BITS);
-    return await unless('ENOENT', open(path, DIRECTORY));
-  }
-}
-
-/** Returns the result of the work, or undefined when it fails with this code. */
-async function unless<T>(code: string, work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (errnoOf(error) === code) return undefined;
-    throw error;
-  }
 }

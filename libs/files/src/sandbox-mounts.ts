@@ -8,7 +8,8 @@ export function sandboxMounts(homeDir: string, skills?: ReadRoots['skills']): Sa
   const files = threadFiles(homeDir, commandIdentity());
   return {
     prepareHome: () => prepareHome(homeDir),
-    prepareData: (thread) => files.prepare(thread),
+    prepareData: (thread, owner) => files.prepare(thread, owner),
+    ownerOf: (thread) => files.ownerOf(thread),
     dataOf: async (thread) => {
       const path = async (directory: DataDirectory): Promise<string> => {
         const opened = await files.openDataDirectory(thread, directory);

@@ -10,8 +10,8 @@ const OWNER_ONLY = 0o600;
 /** `details.dependency` of the error about another volume. */
 const VOLUME = 'volume';
 
-/** Reads the id of the volume that CARIBOU_HOME lies on, from a file that the first process creates. */
-function volumeIdOf(homeDir: string): string {
+/** The id of the volume that CARIBOU_HOME lies on, from a file that the first process creates. */
+export function volumeIdOf(homeDir: string): string {
   const path = join(homeDir, FILE);
   if (!existsSync(path)) {
     prepareHome(homeDir);

@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { commandIdentity } from '@caribou/core';
 import { FileRefusedError } from './file-refused.js';
+import { exchangeLoop } from './testing/exchange-loop.js';
 import { reasonOf } from './testing/refusal-reason.js';
 import { type ThreadFiles, threadFiles } from './thread-files.js';
 
@@ -218,13 +219,3 @@ describe('threadFiles', () => {
     // The exchange loop takes a processor for itself: with other test files 3,000 rounds take up to half a minute.
   }, 120_000);
 });
-
-/** Exchanges two names as fast as it can (renameat2 with RENAME_EXCHANGE); says so once it runs. */
-const exchangeLoop = `
-import ctypes, sys
-libc = ctypes.CDLL(None)
-a, b = sys.argv[1].encode(), sys.argv[2].encode()
-print('go', flush=True)
-while True:
-    if libc.renameat2(-100, a, -100, b, 2) != 0: sys.exit(1)
-`;

@@ -14,6 +14,8 @@ import {
 import { prepareHome } from './data-home.js';
 import { below, giveTo, openDirectory } from './descriptor-walk.js';
 import { FileRefusedError, toFileRefused } from './file-refused.js';
+import { giveTree } from './ownership/give-tree.js';
+import { DATA, threadOwner } from './thread-owner.js';
 import { openResolved, resolvePath, type ResolvedPath, type ReadRoots } from './resolved-path.js';
 import {
   DIRECTORY_MODE,
@@ -46,8 +48,13 @@ export const MAX_FILE_BYTES = 512 * 1024 * 1024;
 const PRIVATE_MODE = 0o700;
 
 export interface ThreadFiles {
-  /** Makes the three directories, owned by the user of commands. Idempotent. */
-  prepare(thread: ThreadKey): Promise<void>;
+  /**
+   * Makes the three directories, owned by the user of the thread's commands. With `owner`, that is him from then on, and
+   * he gets all files of the thread. Idempotent.
+   */
+  prepare(thread: ThreadKey, owner?: CommandIdentity): Promise<void>;
+  /** The user of the thread's commands, whom its files belong to. */
+  ownerOf(thread: ThreadKey): Promise<CommandIdentity>;
   /** Host path of a directory, to be mounted; never to be opened by name. */
   hostPath(thread: ThreadKey, directory: DataDirectory): string;
   /** A descriptor of the directory itself; the caller closes it. @throws {FileRefusedError} */
@@ -79,7 +86,7 @@ async function modeToKeep(directory: FileHandle, location: FileLocation, path: s
 async function replaceIn(
   directory: FileHandle,
   location: FileLocation,
-  file: { content: Uint8Array; mode: number; owner: CommandIdentity },
+  file: { content: Uint8Array; mode: number; owner: CommandIdentity; requireMayWrite: () => void },
 ): Promise<void> {
   const temporary = below(directory, `.caribou-${randomUUID()}`);
   const handle = await open(temporary, NEW_FILE, TEMPORARY_MODE);
@@ -87,6 +94,7 @@ async function replaceIn(
     await handle.writeFile(file.content);
     await giveTo(handle, file.owner);
     await handle.chmod(file.mode);
+    file.requireMayWrite();
     await rename(temporary, below(directory, location.name));
   } catch (error) {
     await unlink(temporary).catch((late: unknown) => {
@@ -114,9 +122,16 @@ async function openForAppend(
   }
 }
 
-async function appendTo(handle: FileHandle, content: Uint8Array, path: string): Promise<void> {
+interface Addition {
+  readonly content: Uint8Array;
+  readonly path: string;
+  readonly requireMayWrite: () => void;
+}
+
+async function appendTo(handle: FileHandle, { content, path, requireMayWrite }: Addition): Promise<void> {
   const { size } = await handle.stat();
   if (size + content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
+  requireMayWrite();
   await handle.appendFile(content);
 }
 
@@ -125,10 +140,10 @@ async function prepareThread(homeDir: string, names: readonly string[], owner: C
   prepareHome(homeDir);
   const above = await openDirectory(homeDir, names, closedDirectoryOf(owner));
   await above.close();
-  const data = await openDirectory(join(homeDir, ...names), ['user-data'], { owner, mode: PRIVATE_MODE });
+  const data = await openDirectory(join(homeDir, ...names), [DATA], { owner, mode: PRIVATE_MODE });
   await data.close();
   for (const directory of DATA_DIRECTORIES) {
-    const made = await openDirectory(join(homeDir, ...names, 'user-data'), [directory], {
+    const made = await openDirectory(join(homeDir, ...names, DATA), [directory], {
       owner,
       mode: DIRECTORY_MODE,
     });
@@ -139,21 +154,43 @@ async function prepareThread(homeDir: string, names: readonly string[], owner: C
 const openFileAt = async (roots: ReadRoots, thread: ThreadKey, path: string): Promise<FileHandle> =>
   openResolved(resolvePath(roots, thread, path), path);
 
+export interface ThreadFilesOptions {
+  readonly skills?: ReadRoots['skills'];
+  /** Called right before a file changes; when it throws, the file stays as it is. */
+  readonly requireMayWrite?: () => void;
+}
+
 /**
  * Access to the files of all threads below `homeDir` (CARIBOU_HOME), and with `skills` to those of their users' skills.
+ * New threads belong to `commands`.
  */
-export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: ReadRoots['skills']): ThreadFiles {
+export function threadFiles(
+  homeDir: string,
+  commands: CommandIdentity,
+  { skills, requireMayWrite = () => undefined }: ThreadFilesOptions = {},
+): ThreadFiles {
   const roots: ReadRoots = { homeDir, ...omitUndefined({ skills }) };
   const hostPath = (thread: ThreadKey, directory: DataDirectory): string => hostPathOf(homeDir, thread, directory);
-  const within = <T>(
+  const ownerOf = (thread: ThreadKey): Promise<CommandIdentity> => threadOwner(homeDir, thread, commands);
+  const within = async <T>(
     thread: ThreadKey,
     path: string,
-    act: (parent: FileHandle, location: FileLocation) => Promise<T>,
-    create = false,
-  ): Promise<T> => withParentDirectory({ homeDir, thread, path, ...(create ? { createFor: owner } : {}) }, act);
+    act: (parent: FileHandle, location: FileLocation, owner: CommandIdentity) => Promise<T>,
+  ): Promise<T> => {
+    const owner = await ownerOf(thread);
+    return withParentDirectory({ homeDir, thread, path, createFor: owner }, (parent, location) =>
+      act(parent, location, owner),
+    );
+  };
 
   return {
-    prepare: async (thread) => prepareThread(homeDir, threadNames(thread), owner),
+    prepare: async (thread, newOwner) => {
+      const present = await ownerOf(thread);
+      await prepareThread(homeDir, threadNames(thread), present);
+      if (newOwner !== undefined && newOwner.uid !== present.uid && process.getuid?.() === 0)
+        await giveTree(join(homeDir, ...threadNames(thread), DATA), newOwner);
+    },
+    ownerOf,
     hostPath,
     openDataDirectory: (thread, directory) =>
       openDirectory(hostPath(thread, directory), []).catch((error: unknown) => {
@@ -165,31 +202,21 @@ export function threadFiles(homeDir: string, owner: CommandIdentity, skills?: Re
         throw toFileRefused(error, path);
       }),
     replace: (thread, path, content) =>
-      within(
-        thread,
-        path,
-        async (parent, location) => {
-          if (content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
-          const mode = await modeToKeep(parent, location, path);
-          await replaceIn(parent, location, { content, mode, owner });
-          return content.byteLength;
-        },
-        true,
-      ),
+      within(thread, path, async (parent, location, owner) => {
+        if (content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
+        const mode = await modeToKeep(parent, location, path);
+        await replaceIn(parent, location, { content, mode, owner, requireMayWrite });
+        return content.byteLength;
+      }),
     append: (thread, path, content) =>
-      within(
-        thread,
-        path,
-        async (parent, location) => {
-          const handle = await requireRegular(await openForAppend(parent, location, owner), path);
-          try {
-            await appendTo(handle, content, path);
-          } finally {
-            await handle.close();
-          }
-          return content.byteLength;
-        },
-        true,
-      ),
+      within(thread, path, async (parent, location, owner) => {
+        const handle = await requireRegular(await openForAppend(parent, location, owner), path);
+        try {
+          await appendTo(handle, { content, path, requireMayWrite });
+        } finally {
+          await handle.close();
+        }
+        return content.byteLength;
+      }),
   };
 }

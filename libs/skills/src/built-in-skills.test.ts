@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { silentLogger, systemClock } from '@caribou/core';
 import { BUILT_IN_SKILLS } from './built-in-skills.js';
 import { SkillLibrary } from './skill-library.js';
+import { zipOf } from './testing/zip-of.js';
 import { unpackSkill } from './unpack-skill.js';
 
 const script = (path: string): string => join(BUILT_IN_SKILLS, 'public', path);
@@ -84,7 +85,9 @@ const hasPython = spawnSync('python3', ['--version']).status === 0;
       for await (const _ of content);
       return 0;
     };
-    expect((await unpackSkill(handle.fd, { write }, new AbortController().signal)).name).toBe('skill-creator');
+    expect((await unpackSkill(await zipOf(handle), { write }, new AbortController().signal)).name).toBe(
+      'skill-creator',
+    );
     await handle.close();
     expect(written).toEqual(['SKILL.md', 'scripts/package_skill.py']);
 

@@ -1,4 +1,5 @@
-import { type Entry, fromFdPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
+import { type Entry, getFileNameLowLevel, type ZipFile } from 'yauzl';
+import { openZip, type ZipSource } from './open-zip.js';
 import { SkillRejectedError } from './skill-rejected.js';
 import { MAX_SKILL_BYTES, MAX_SKILL_ENTRIES, SKILL_FILE } from './skill-tree.js';
 
@@ -38,14 +39,12 @@ const isArchiverMetadata = (top: string | undefined): boolean =>
 
 /**
  * Validates every entry of a `.skill` archive and lists its files before anything is unpacked. The caller closes the
- * descriptor. A single top-level directory is removed from the paths.
+ * file. A single top-level directory is removed from the paths.
  *
  * @throws {SkillRejectedError} for an invalid archive, or one with an entry that must not be unpacked
  */
-export async function openSkillArchive(fd: number): Promise<SkillArchive> {
-  const zip = await wrapArchiveErrors('the file is not a ZIP archive', () =>
-    fromFdPromise(fd, { autoClose: false, lazyEntries: true, decodeStrings: false }),
-  );
+export async function openSkillArchive(file: ZipSource): Promise<SkillArchive> {
+  const zip = await wrapArchiveErrors('the file is not a ZIP archive', () => openZip(file, { decodeStrings: false }));
   const packed = await wrapArchiveErrors('the archive cannot be read', () => readFiles(zip));
   const files = stripWrapper(packed.filter(({ segments }) => !isArchiverMetadata(segments[0])));
   if (files.length === 0) throw new SkillRejectedError('the archive is empty');

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { zipFile } from '@caribou/testing';
 import { ZipFile } from 'yazl';
 import { SkillRejectedError } from './skill-rejected.js';
+import { zipOf } from './testing/zip-of.js';
 import { type UnpackedSkill, unpackSkill } from './unpack-skill.js';
 
 jest.setTimeout(60_000);
@@ -52,7 +53,7 @@ async function unpack(archive: Uint8Array, signal = new AbortController().signal
         return bytes;
       },
     };
-    return { skill: await unpackSkill(handle.fd, stage, signal), written, programs };
+    return { skill: await unpackSkill(await zipOf(handle), stage, signal), written, programs };
   } finally {
     await handle.close();
   }

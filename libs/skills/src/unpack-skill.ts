@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { ZipFile } from 'yauzl';
 import { ByteCounter } from './byte-counter.js';
 import { MAX_SKILL_FILE_BYTES, parseSkillFile, type SkillManifest } from './front-matter.js';
+import type { ZipSource } from './open-zip.js';
 import { type ArchiveFile, openSkillArchive, wrapArchiveErrors, quote, skillFileOf } from './skill-archive.js';
 import { SkillRejectedError } from './skill-rejected.js';
 import { MAX_SKILL_BYTES } from './skill-tree.js';
@@ -30,8 +31,8 @@ export interface UnpackedSkill extends SkillManifest {
  * @throws {SkillRejectedError} for an invalid archive, forbidden entries or an invalid skill
  * @throws the signal's reason
  */
-export async function unpackSkill(fd: number, stage: SkillStage, signal: AbortSignal): Promise<UnpackedSkill> {
-  const archive = await openSkillArchive(fd);
+export async function unpackSkill(file: ZipSource, stage: SkillStage, signal: AbortSignal): Promise<UnpackedSkill> {
+  const archive = await openSkillArchive(file);
   const { zip } = archive;
   const skillFile = skillFileOf(archive);
   const text = await textOf(zip, skillFile);

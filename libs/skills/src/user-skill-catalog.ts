@@ -1,4 +1,4 @@
-import type { InstalledSkill } from '@caribou/contracts';
+import { type InstalledSkill, omitUndefined } from '@caribou/contracts';
 import { type Skill, type SkillCatalog, SKILLS_ROOT, type SkillStore, type UserSkills } from '@caribou/core';
 import type { OperatorSwitches, Switches } from './operator-switches.js';
 import type { SkillLibrary } from './skill-library.js';
@@ -7,8 +7,15 @@ import { type FoundSkill, SKILL_FILE } from './skill-tree.js';
 /** The location of a skill's files. */
 export type SkillSource =
   | { readonly kind: 'folder'; readonly directory: string; readonly fingerprint: string }
-  /** Installed by the user under this id. */
-  | { readonly kind: 'installed'; readonly id: string };
+  /** Installed by the user. */
+  | {
+      readonly kind: 'installed';
+      readonly id: string;
+      /** Size of all its files. */
+      readonly bytes: number;
+      /** Key of the manifest of its files in the object store; absent while they are only on a data volume. */
+      readonly manifest?: string;
+    };
 
 /** A skill with the internal information that is needed to mount it. */
 export interface LocatedSkill {
@@ -58,7 +65,7 @@ function mergeSkills(found: readonly FoundSkill[], user: UserSkills, defaults: S
 const locationOf = (place: readonly string[]): string => [SKILLS_ROOT, ...place, SKILL_FILE].join('/');
 
 function fromInstalled(
-  { id, name, description, license, allowed_tools }: InstalledSkill,
+  { id, name, description, license, allowed_tools, bytes, manifest }: InstalledSkill,
   enabled: boolean,
 ): LocatedSkill {
   const place = ['custom', name];
@@ -74,7 +81,7 @@ function fromInstalled(
       editable: true,
     },
     place,
-    source: { kind: 'installed', id },
+    source: { kind: 'installed', id, bytes, ...omitUndefined({ manifest }) },
   };
 }
 

@@ -46,6 +46,7 @@ export { addCounts, NO_COUNTS } from './usage/ledger-rows.js';
 export { ledgerSettings } from './usage/ledger-settings.js';
 export { redisUsageLedger } from './usage/usage-ledger.js';
 export type { BudgetState, LedgerCounts, LedgerRow, Payer, UsageLedger } from './ports/usage-ledger.js';
+export { redisFileGenerations } from './files/file-generations.js';
 export { redisVolumeRegistry } from './files/volume-registry.js';
 export type {
   AdmitRequest,

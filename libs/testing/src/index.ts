@@ -45,6 +45,14 @@ export { freePort } from './servers/ports.js';
 export { startProxy, type TestProxy } from './servers/proxy.js';
 export { randomConversation } from './models/random-conversation.js';
 export { startRedis } from './servers/redis.js';
+export {
+  missingForMoto,
+  S3_BUCKET,
+  type S3Access,
+  type S3TestServer,
+  startMoto,
+  startS3rver,
+} from './servers/s3.js';
 export { type Cut, runWithCuts } from './models/replay.js';
 export type { TestServer } from './servers/server-process.js';
 export {
@@ -75,4 +83,5 @@ export { json, redirectTo, type Site, type SiteRoute, startSite } from './server
 export { startTokenServer, type TokenServer } from './servers/token-server.js';
 export { transcriptFaults } from './models/transcript-validator.js';
 export { waitFor } from './util/wait-for.js';
+export { rootInMemory } from './util/root-in-memory.js';
 export { temporaryFolder } from './util/temporary-folder.js';

@@ -47,7 +47,10 @@ const spread = (values: readonly number[]): Spread => ({ p50: median(values), p9
 
 function driverOf(kind: SandboxDriverKind, homeDir: string): SandboxDriver {
   const section = { ...defaultSandboxConfig(), driver: kind };
-  return createDriver(kind, sandboxSettings(section, { homeDir, mounts: sandboxMounts(homeDir) }));
+  return createDriver(
+    kind,
+    sandboxSettings(section, { homeDir, runDir: join(homeDir, 'run'), mounts: sandboxMounts(homeDir) }),
+  );
 }
 
 /** Why sandboxes of this kind cannot be used on this machine, or null. */

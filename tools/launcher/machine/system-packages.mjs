@@ -45,6 +45,20 @@ export async function installPrograms({ programs, unpacked, signal }) {
   return missing();
 }
 
+/**
+ * Installs a package of Debian that is no program, if this process may.
+ *
+ * @param {string} name
+ * @param {AbortSignal | undefined} signal
+ * @returns {Promise<boolean>} whether it is installed now
+ */
+export async function installDebianPackage(name, signal) {
+  if (process.getuid?.() !== 0 || findProgram('apt-get', process.env['PATH'] ?? '') === undefined) return false;
+  await aptInstall([name], signal);
+  const { code } = await runCommand('dpkg', ['-s', name], { timeoutMs: aptTimeoutMs });
+  return code === 0;
+}
+
 /** @param {string[]} packages @param {AbortSignal | undefined} signal */
 async function aptInstall(packages, signal) {
   const install = ['install', '-y', '--no-install-recommends', ...packages];

@@ -24,6 +24,7 @@ import {
 import { leadTools, taskTool } from '@caribou/tools';
 import { dispatchTurn } from '../../../apps/gateway/src/runs/turn-dispatch.js';
 import { Executor } from '../../../apps/sandbox-manager/src/executions/executor.js';
+import { SHARED_FILES } from '../../../apps/sandbox-manager/src/files/thread-file-sync.js';
 import { FinishedExecutions } from '../../../apps/sandbox-manager/src/executions/finished-executions.js';
 import { ManagerLease } from '../../../apps/sandbox-manager/src/machine/manager-lease.js';
 import { SandboxHandlers } from '../../../apps/sandbox-manager/src/rpc/sandbox.handlers.js';
@@ -138,10 +139,11 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     maxWaiting: 32,
     graceMs: 1.25 * RENEW_MS,
   });
-  const lease = new ManagerLease({
+  const lease: ManagerLease = new ManagerLease({
     managerId,
     registry,
     clock,
+    uptimeMs: () => clock.monotonicMs(),
     logger,
     leaseMs: LEASE_MS,
     renewMs: RENEW_MS,
@@ -149,15 +151,27 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     onRenewed: async (lapsed) => {
       if (lapsed) executor.endThreads(await pool.dropForeign());
     },
+    onProlonged: () => undefined,
     onLapsed: () => executor.endAll(),
   });
   const finished = world.options.sabotage === 'memory' ? NO_MEMORY : new FinishedExecutions(MAX_REMEMBERED);
-  const executor = new Executor({ journal, registry, pool, lease, finished, clock, logger, maxRunning: 512 });
+  const executor: Executor = new Executor({
+    journal,
+    files: SHARED_FILES,
+    registry,
+    pool,
+    lease,
+    finished,
+    clock,
+    logger,
+    maxRunning: 512,
+  });
   const handlers = new SandboxHandlers({
     pool,
     executor,
     drivers: { forNewThread: only },
     files: noFiles,
+    sync: SHARED_FILES,
     outputs: { publishOutput: () => undefined },
   });
   bus.serve(process, SandboxAcquire.name, (payload) => handlers.acquire(payload));

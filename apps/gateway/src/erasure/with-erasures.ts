@@ -34,7 +34,8 @@ export function withErasures(erasures: Pick<Erasures, 'settle'>, { store, files 
     files: {
       openIntake: (thread, options) => settleFirst(thread, () => files.openIntake(thread, options)),
       list: (thread, directory, maxFiles) => settleFirst(thread, () => files.list(thread, directory, maxFiles)),
-      copyAll: (thread, to) => settleFirst(thread, () => files.copyAll(thread, to)),
+      copyAll: (thread, to, checkpointId) => settleFirst(thread, () => files.copyAll(thread, to, checkpointId)),
+      hasHistory: files.hasHistory,
       open: (thread, path) => settleFirst(thread, () => files.open(thread, path)),
       replaceText: (thread, path, replacement) =>
         settleFirst(thread, () => files.replaceText(thread, path, replacement)),

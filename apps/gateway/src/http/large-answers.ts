@@ -1,4 +1,11 @@
-import { RateLimitedError, threadRoutes, runRoutes, runEventRoutes, messageRoutes } from '@caribou/contracts';
+import {
+  fileHistoryRoutes,
+  RateLimitedError,
+  threadRoutes,
+  runRoutes,
+  runEventRoutes,
+  messageRoutes,
+} from '@caribou/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findPrincipal } from '../auth/principal.js';
 import { API_ROOTS } from './route.decorators.js';
@@ -15,6 +22,7 @@ const routes = [
   ...[threadRoutes.stateAt, threadRoutes.stateAtCheckpoint, threadRoutes.updateState, threadRoutes.history],
   ...[threadRoutes.count, runRoutes.list, messageRoutes.page, messageRoutes.list, messageRoutes.ofRun],
   runEventRoutes.list,
+  ...[fileHistoryRoutes.list, fileHistoryRoutes.diff, fileHistoryRoutes.workspaceChanges],
 ];
 const limited = new Set(routes.flatMap(({ method, path }) => API_ROOTS.map((root) => `${method} /${root}${path}`)));
 

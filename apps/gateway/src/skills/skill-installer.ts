@@ -9,7 +9,7 @@ import {
   type SkillInstallReply,
   TooLargeError,
 } from '@caribou/contracts';
-import type { SkillCatalog, SkillLimits, SkillStore, ThreadKey } from '@caribou/core';
+import type { OpenFile, SkillCatalog, SkillLimits, SkillStore, ThreadKey } from '@caribou/core';
 import type { SkillFiles, SkillStaging, UserFiles } from '@caribou/files';
 import { SkillRejectedError, unpackSkill } from '@caribou/skills';
 import { Injectable } from '@nestjs/common';
@@ -22,15 +22,13 @@ import type { GatewaySettings } from '../settings.js';
 const MAX_AT_ONCE = 4;
 const TIMEOUT_MS = 60_000;
 
-type Archive = Awaited<ReturnType<UserFiles['open']>>;
-
 /**
  * Installs skills from archives among the files of threads.
  *
  *  S1  Nothing of an archive is visible before all of it is unpacked and checked.
  *  S2  A skill exists when its record does. Its files are moved to their final directory before, under an id that is
- *      never used again.
- *  S3  Files that an interrupted install leaves are removed by a later install of the same user.
+ *      never used again; or they are put into the object store, under keys that the record names.
+ *  S3  Files that an interrupted install leaves are removed by a later install of the same user, objects by garbage collection.
  */
 @Injectable()
 export class SkillInstaller {
@@ -50,6 +48,7 @@ export class SkillInstaller {
    * @throws {NotFoundError} when there is no such file
    * @throws {ConflictError} when there is a skill with this name
    * @throws {TooLargeError} when the user has too many skills, or the disk is full
+   * @throws {UnavailableError} when Redis or the object store is away: nothing is installed
    */
   async install(thread: ThreadKey, path: string): Promise<SkillInstallReply> {
     if (this.running >= MAX_AT_ONCE) throw new RateLimitedError('too many skills are being installed');
@@ -80,7 +79,7 @@ export class SkillInstaller {
     }
   }
 
-  private async openArchive(thread: ThreadKey, path: string): Promise<Archive> {
+  private async openArchive(thread: ThreadKey, path: string): Promise<OpenFile> {
     try {
       return await mapFileRefusals(path, () => this.userFiles.open(thread, path));
     } catch (error) {
@@ -89,11 +88,11 @@ export class SkillInstaller {
     }
   }
 
-  private async publish(userId: string, archive: Archive, staging: SkillStaging): Promise<string> {
+  private async publish(userId: string, archive: OpenFile, staging: SkillStaging): Promise<string> {
     const { name, description, license, allowedTools, bytes } = await unpack(archive, staging);
     if ((await this.catalog.skillsOf(userId)).some((skill) => skill.name === name)) throw createNameTakenError(name);
     const id = newId();
-    await staging.publish(id);
+    const published = await staging.publish(id);
     const record = {
       id,
       name,
@@ -102,6 +101,7 @@ export class SkillInstaller {
       bytes,
       installed_at: new Date().toISOString(),
       allowed_tools: allowedTools === null ? null : [...allowedTools],
+      ...published,
     };
     const limits = this.settings.skills;
     const outcome = await this.store.add(userId, record, limits);
@@ -126,10 +126,10 @@ function pathOf(given: string): string {
   }
 }
 
-async function unpack(archive: Archive, staging: SkillStaging) {
+async function unpack(archive: OpenFile, staging: SkillStaging) {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    return await mapFileRefusals('the skill', () => unpackSkill(archive.fd, staging, signal));
+    return await mapFileRefusals('the skill', () => unpackSkill(archive, staging, signal));
   } catch (error) {
     if (error instanceof SkillRejectedError) throw new BadRequestError(error.message, { cause: error });
     if (signal.aborted)

@@ -24,7 +24,10 @@ export class SkillsService {
     @Dependency('skillFiles') private readonly files: SkillFiles,
   ) {}
 
+  /** The list is also the occasion to bring skills of an earlier data volume into the object store. */
   async list(userId: string): Promise<SkillReply[]> {
+    if (this.files.importSkills !== undefined)
+      this.files.importSkills(userId, (await this.store.read(userId)).installed);
     return (await this.catalog.skillsOf(userId)).map(replyOf);
   }
 

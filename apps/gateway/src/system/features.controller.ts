@@ -10,7 +10,7 @@ import type { GatewaySettings } from '../settings.js';
 @Controller(API_ROOTS)
 export class FeaturesController {
   constructor(
-    @Dependency('threadStore') private readonly threads: Pick<ThreadStore, 'getThread' | 'getRun'>,
+    @Dependency('threadStore') private readonly threads: Pick<ThreadStore, 'getThread'>,
     @Dependency('settings') private readonly settings: GatewaySettings,
   ) {}
 
@@ -37,16 +37,6 @@ export class FeaturesController {
   @Route(featureRoutes.channelConnections)
   channelConnections() {
     return { connections: [] };
-  }
-
-  /** @throws {NotFoundError} for an unknown run */
-  @Route(featureRoutes.workspaceChanges)
-  async workspaceChanges(
-    @Caller() { userId }: Principal,
-    @Input() { params }: RouteInput<typeof featureRoutes.workspaceChanges>,
-  ) {
-    await this.threads.getRun({ userId, threadId: params.thread_id }, params.run_id);
-    return { available: false };
   }
 
   /** @throws {NotFoundError} for an unknown thread */

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { SandboxProbe, UnavailableError } from '@caribou/contracts';
 import type { ProcessRegistry, ThreadStore } from '@caribou/state';
-import type { SharedVolume } from '@caribou/files';
 import { type HealthCheck, type Readiness, readinessOf } from '@caribou/service';
 import { Dependency, type GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
@@ -15,13 +14,13 @@ export class ReadinessCheck {
     @Dependency('threadStore') store: Pick<ThreadStore, 'ping' | 'checkDurable'>,
     @Dependency('bus') bus: Pick<GatewayBus, 'checkStreams' | 'wakes' | 'call'>,
     @Dependency('runnerProcesses') runners: Pick<ProcessRegistry, 'countLiving'>,
-    @Dependency('volume') volume: Pick<SharedVolume, 'ensureIfPresent'>,
+    @Dependency('fileReadiness') files: HealthCheck,
     @Dependency('settings') { problems }: Pick<GatewaySettings, 'problems'>,
   ) {
     this.checks = [
       { name: 'redis', check: () => store.ping() },
       { name: 'durability', check: () => store.checkDurable(), optional: true },
-      { name: 'volume', check: () => volume.ensureIfPresent() },
+      files,
       { name: 'nats', check: () => bus.checkStreams() },
       // Optional, because without notifications runners find runs in Redis, which takes seconds.
       { name: 'dispatch', check: () => bus.wakes('turns').checkPublishing(), optional: true },

@@ -105,6 +105,11 @@ test('what is not here says that it is off, or that there is none', async () => 
   const changes = (id: string) => get(`/threads/${thread}/runs/${id}/workspace-changes?include_files=true`);
   expect((await changes(run)).json<unknown>()).toEqual({ available: false });
   expect((await changes(newId())).statusCode).toBe(404);
+  const files = await get(`/threads/${thread}/files`);
+  expect([files.statusCode, files.json()]).toEqual([
+    403,
+    { detail: 'files have no history here: config.yaml has no section files (docs/files.md)' },
+  ]);
   expect(answers[6]).toMatchObject({ browser_control: { enabled: false }, mcp_tasks: { enabled: false } });
 });
 

@@ -49,7 +49,13 @@ export class ThreadClient {
   }
 
   /** Executes the admitted run as a runner does: commits its input, then what it writes. */
-  async execute(threadId: string, written: StateUpdate, status: 'success' | 'interrupted' = 'success'): Promise<void> {
+  async execute(
+    threadId: string,
+    written: StateUpdate,
+    status: 'success' | 'interrupted' = 'success',
+    /** What its tools do. */
+    work: () => Promise<void> = () => Promise.resolve(),
+  ): Promise<void> {
     const claimed = await this.runner.claim({ userId: this.user.userId, threadId }, newId());
     if (claimed.kind !== 'run') throw new Error(claimed.kind);
     const { lease, run, head } = claimed;
@@ -66,6 +72,7 @@ export class ThreadClient {
       ...(forkedFrom && { forkedFrom }),
       state: applyUpdate(base, dropLateAnswers(base.messages, run.kwargs.input ?? {})),
     });
+    await work();
     const state = applyUpdate(asked.head.state, written);
     const commit = { head: asked.head, state, next: [], source: 'loop', step: 1, events: [] } as const;
     await this.runner.finish(lease, { status, events: [], commit });

@@ -4,14 +4,20 @@ import { Deliveries } from '../webhooks/deliveries.js';
 import { startDelayedRuns } from './delayed-starts.js';
 import { TimerLoop } from './timer-loop.js';
 
-/** What gateways do without a request: runs of crons, delayed runs, deliveries to webhooks. Every gateway does all of it. */
+/** Longest pause between two looks whether a collection is due. */
+const COLLECT_MS = 600_000;
+
+/** What gateways do without a request: runs of crons, delayed runs, deliveries to webhooks, and the removal of
+ * objects that no file needs. Every gateway does all of it. */
 export class Timers {
   private readonly loops: readonly TimerLoop[];
   private readonly deliveries: Deliveries;
+  private readonly stopCollection: () => void;
 
   constructor(dependencies: Dependencies, crons: DueCrons) {
     const { delayedRuns: runs, outbox, threadStore: threads, webhookFetch: fetch } = dependencies;
-    const { bus, dispatchTurn, settings, metrics, logger } = dependencies;
+    const { bus, dispatchTurn, settings, metrics, logger, fileCollection: files } = dependencies;
+    this.stopCollection = () => files?.stop();
     const { webhooks, timerMs } = settings;
     const common = { maxPauseMs: timerMs, logger };
     const delivering = new TimerLoop({ ...common, name: 'webhook', tick: () => this.deliveries.tick() });
@@ -30,6 +36,9 @@ export class Timers {
       new TimerLoop({ ...common, name: 'cron', tick: () => crons.tick() }),
       new TimerLoop({ ...common, name: 'delay', tick: () => startDelayedRuns(ports) }),
       delivering,
+      ...(files === null
+        ? []
+        : [new TimerLoop({ name: 'files', tick: () => files.tick(), maxPauseMs: COLLECT_MS, logger })]),
     ];
   }
 
@@ -38,6 +47,7 @@ export class Timers {
   }
 
   async stop(): Promise<void> {
+    this.stopCollection();
     await Promise.all([...this.loops.map((loop) => loop.stop()), this.deliveries.stop()]);
   }
 }

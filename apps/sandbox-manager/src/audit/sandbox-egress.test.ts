@@ -43,6 +43,7 @@ describe('sandboxEgress', () => {
     driver = await sandboxDrivers(
       sandboxSettings(config.sandbox, {
         homeDir: home,
+        runDir: join(home, 'run'),
         mounts: sandboxMounts(home),
         ...(egress === undefined ? {} : { network: egress.network }),
       }),
@@ -74,7 +75,7 @@ describe('sandboxEgress', () => {
     const none = createSandboxEgress({ allow: [], allowPrivate: ['10.0.0.0/8'] }, { record: () => undefined });
 
     expect(none).toBeUndefined();
-    const surroundings = { homeDir: home, mounts: sandboxMounts(home) };
+    const surroundings = { homeDir: home, runDir: join(home, 'run'), mounts: sandboxMounts(home) };
     expect(sandboxSettings(config.sandbox, surroundings)).not.toHaveProperty('network');
   });
 

@@ -9,6 +9,8 @@ export interface Execution<Reply> {
   readonly key: string;
   readonly argsHash: string;
   readonly kind: ExecutionEntry['kind'];
+  /** Virtual paths of the files that it may change; absent when any may. */
+  readonly paths?: readonly string[];
   run(sandbox: ManagedSandbox, signal: AbortSignal): Promise<Reply>;
   /** The reply when the outcome of the execution is unknown. */
   unknown(reason: string): Reply;

@@ -5,6 +5,7 @@ import type { ManagedSandbox } from './managed-sandbox.js';
 import { endReasonOf, type Execution, ExecutionEnded } from './execution.js';
 import { ExecutionReplies, type ExecutionRepliesOptions } from './execution-replies.js';
 import { createArgumentsConflict } from './finished-executions.js';
+import type { ThreadFileSync } from '../files/thread-file-sync.js';
 import type { SandboxPool } from './sandbox-pool.js';
 
 /**
@@ -22,11 +23,14 @@ import type { SandboxPool } from './sandbox-pool.js';
  *  E6  The outcome of what a dead manager had started is *unknown*; its remaining processes are ended first.
  *  E7  Commands of one thread run one at a time, in the order of their requests.
  *  E8  What this manager has executed is not executed again, even when the journal has lost its entry.
+ *  E9  Files that changed elsewhere are here before an execution begins, and what it changed is stored, or noted as not stored yet,
+ *      before its result is in the journal.
  */
 
 export interface ExecutorOptions extends ExecutionRepliesOptions {
   readonly registry: SandboxRegistry;
   readonly pool: SandboxPool;
+  readonly files: ThreadFileSync;
   readonly lease: { readonly managerId: string; isHeld(): boolean };
   readonly logger: Logger;
   /** Executions of all threads that may run or wait at once. */
@@ -92,11 +96,17 @@ export class Executor {
     return job.parse(await present.reply);
   }
 
-  /** @throws {UnavailableError} when this manager is stopping */
+  /** @throws {UnavailableError} when this manager is stopping, or has no lease */
   assertAccepting(): void {
+    this.assertHeld();
     // Callers repeat their request when a manager is unreachable, which is the right reaction to a stop, too.
     if (this.draining)
       throw new UnavailableError('this sandbox-manager is stopping', { details: { dependency: 'sandbox-manager' } });
+  }
+
+  /** @throws {UnavailableError} while this manager has no lease: another one may hold its sandboxes */
+  assertHeld(): void {
+    if (!this.options.lease.isHeld()) throw createLeaseLostError();
   }
 
   /** @throws {FencedError} unless `epoch` is the one of the thread's current lease */
@@ -164,12 +174,13 @@ export class Executor {
     signal: AbortSignal,
   ): Promise<Outcome<Reply>> {
     this.assertAccepting();
+    await this.options.files.refresh(job.thread);
     if (signal.aborted && endReasonOf(signal) !== 'cancel') throw createLeaseLostError();
     const known = await this.replies.start(job);
     if (known !== undefined) return { reply: known.reply, stored: true };
     const executed = this.options.finished.find(job);
     if (executed !== undefined) return { ...executed, stored: false };
-    if (!this.options.lease.isHeld()) throw createLeaseLostError();
+    this.assertHeld();
     const reply = await this.run(job, sandbox, signal);
     this.options.finished.add(job, reply);
     return { reply, stored: false };
@@ -183,6 +194,7 @@ export class Executor {
     const beganMs = clock.monotonicMs();
     try {
       const reply = await this.runWhenReady(job, sandbox, signal);
+      await this.options.files.publish(job.thread, job.paths);
       const outcome = signal.aborted ? 'cancelled' : 'ok';
       logger.info({ ...fields, outcome, durationMs: clock.monotonicMs() - beganMs }, 'execution ended');
       return signal.aborted && endReasonOf(signal) !== 'cancel' ? job.unknown(ENDED_BY_MANAGER) : reply;
@@ -229,5 +241,5 @@ interface Outcome<Reply> {
   readonly stored: boolean;
 }
 
-const createLeaseLostError = (): UnavailableError =>
+export const createLeaseLostError = (): UnavailableError =>
   new UnavailableError('the lease of this sandbox-manager has run out', { details: { dependency: 'redis' } });

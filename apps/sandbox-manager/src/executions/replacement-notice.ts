@@ -4,10 +4,10 @@ export const REPLACEMENT_NOTICE =
   '[the sandbox had gone away and was made anew: what was in /tmp or still running in it is lost]\n';
 
 /**
- * Wraps the driver for one sandbox: the first command result after the sandbox was replaced reports that on stderr.
- * `wasReplaced` returns true once for each replacement.
+ * Wraps the driver for one sandbox: the next command result reports on stderr what happened to the sandbox or its files since the last
+ * one. `takeNotices` returns each text once.
  */
-export function withReplacementNotice(driver: SandboxDriver, wasReplaced: () => boolean): ManagedDriver {
+export function withNotices(driver: SandboxDriver, takeNotices: () => string): ManagedDriver {
   return {
     kind: driver.kind,
     create: (sandbox, options) => driver.create(sandbox, options),
@@ -16,7 +16,8 @@ export function withReplacementNotice(driver: SandboxDriver, wasReplaced: () => 
     domain: () => driver.domain(),
     exec: async (sandbox, command, signal) => {
       const result = await driver.exec(sandbox, command, signal);
-      return wasReplaced() ? { ...result, stderr: REPLACEMENT_NOTICE + result.stderr } : result;
+      const notices = takeNotices();
+      return notices === '' ? result : { ...result, stderr: notices + result.stderr };
     },
   };
 }

@@ -1,10 +1,12 @@
-import type { Clock, Logger } from '@caribou/core';
+import type { Clock, Logger, ThreadKey } from '@caribou/core';
 import type { ManagedSandbox } from './managed-sandbox.js';
 import type { ManagedDriver } from './replacement-notice.js';
 
 export interface SandboxLifecycleOptions {
   /** Called before a sandbox is created; when it rejects, none is. */
   readonly beforeCreate?: (driver: ManagedDriver) => Promise<void>;
+  /** Called after a sandbox was removed, when nothing runs in it any more. */
+  readonly afterRemoval?: (thread: ThreadKey) => Promise<unknown>;
   /** Receives the time that each creation of a sandbox took. */
   readonly onReady?: (durationMs: number) => void;
   readonly clock: Clock;
@@ -94,8 +96,9 @@ export class SandboxLifecycle {
     const { sandboxId } = sandbox.spec;
     try {
       await sandbox.driver.remove(sandbox.spec);
+      await this.options.afterRemoval?.(sandbox.spec);
     } catch (error) {
-      // The reaper removes what is left of it, or the thread's next use does (P2).
+      // The reaper removes what is left of it, or the thread's next use does (P2), which stores its files too.
       this.options.logger.warn(
         { event: 'sandbox.remove', outcome: 'error', sandboxId, error },
         'a sandbox was not removed',

@@ -3,7 +3,7 @@ import type { SandboxRecord, ThreadKey } from '@caribou/core';
 import type { SandboxDriver } from '@caribou/sandbox';
 import { ExecutionLane } from './execution-lane.js';
 import type { ManagedSandbox } from './managed-sandbox.js';
-import { withReplacementNotice } from './replacement-notice.js';
+import { REPLACEMENT_NOTICE, withNotices } from './replacement-notice.js';
 import { SandboxLifecycle, type SandboxLifecycleOptions } from './sandbox-lifecycle.js';
 import { ThreadBindings, type ThreadBindingsOptions } from './thread-bindings.js';
 
@@ -12,6 +12,10 @@ export interface SandboxPoolOptions extends ThreadBindingsOptions, SandboxLifecy
   readonly maxSandboxes: number;
   /** A sandbox that was unused for longer than this is removed; milliseconds. */
   readonly idleMs: number;
+  /** What the next result of a command says about the thread's files. */
+  readonly fileNotice?: (thread: ThreadKey) => string | undefined;
+  /** Called when a thread turns out to be bound to another manager. */
+  readonly onForeign?: (thread: ThreadKey) => void;
   /** Commands of one thread that may wait for the running one. */
   readonly maxWaiting: number;
 }
@@ -79,10 +83,10 @@ export class SandboxPool {
     const spec = { sandboxId: record.sandboxId, managerId, userId, threadId };
     const sandbox: ManagedSandbox = {
       spec,
-      driver: withReplacementNotice(driver, () => {
-        const { replaced } = sandbox;
+      driver: withNotices(driver, () => {
+        const replacement = sandbox.replaced ? REPLACEMENT_NOTICE : '';
         sandbox.replaced = false;
-        return replaced;
+        return replacement + (this.options.fileNotice?.(sandbox.spec) ?? '');
       }),
       lane: new ExecutionLane(maxWaiting),
       created: false,
@@ -138,6 +142,11 @@ export class SandboxPool {
     await this.lifecycle.replace(sandbox, before);
   }
 
+  /** Whether this manager holds a sandbox for the thread. */
+  holdsThread(thread: ThreadKey): boolean {
+    return this.sandboxes.has(keyOf(thread));
+  }
+
   /** The driver of a sandbox that this manager holds. */
   driverOf(sandboxId: string): SandboxDriverKind | undefined {
     return [...this.sandboxes.values()].find(({ spec }) => spec.sandboxId === sandboxId)?.driver.kind;
@@ -181,7 +190,7 @@ export class SandboxPool {
     const record = await this.options.registry.binding(thread);
     if (record?.managerId === this.options.managerId || this.sandboxes.get(keyOf(thread)) !== sandbox) return;
     if (record === null) void this.remove(sandbox);
-    else this.sandboxes.delete(keyOf(thread));
+    else this.abandon(sandbox);
   }
 
   /** (P5, P7) Removes the sandboxes of deleted threads. @throws {UnavailableError} when the registry is unreachable */
@@ -196,13 +205,18 @@ export class SandboxPool {
   async dropForeign(): Promise<readonly ThreadKey[]> {
     const { registry, managerId } = this.options;
     const foreign: ThreadKey[] = [];
-    for (const [key, sandbox] of this.sandboxes) {
+    for (const sandbox of this.sandboxes.values()) {
       const record = await registry.binding(sandbox.spec);
       if (record?.managerId === managerId) continue;
-      this.sandboxes.delete(key);
+      this.abandon(sandbox);
       foreign.push(sandbox.spec);
     }
     return foreign;
+  }
+
+  private abandon({ spec }: ManagedSandbox): void {
+    this.sandboxes.delete(keyOf(spec));
+    this.options.onForeign?.(spec);
   }
 
   /** Removes all sandboxes, also those that are being created, and creates no more; files remain. */

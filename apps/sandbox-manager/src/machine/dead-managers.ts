@@ -13,6 +13,8 @@ export interface DeadManagersOptions {
   readonly records: ManagerRecords;
   readonly registry: Pick<SandboxRegistry, 'isManagerAlive' | 'releaseManager'>;
   readonly drivers: Pick<SandboxDrivers, 'ofKind'>;
+  /** Called before the record of a manager is removed: none of its sandboxes is left, as far as can be known. */
+  readonly onGone?: (managerId: string) => void;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Interval between two checks, in milliseconds. */
@@ -94,12 +96,12 @@ export class DeadManagers {
 
   /** (C2, C3) */
   private async release(record: ManagerRecord): Promise<void> {
-    const { registry, records, logger } = this.options;
+    const { registry, logger } = this.options;
     const { managerId } = record;
     const isRepeated = this.released.has(managerId);
     const isLeased = await registry.isManagerAlive(managerId);
-    if (isRepeated && !isLeased) return records.remove(managerId);
-    if (!(await this.endSandboxes(record))) return isLeased ? undefined : records.remove(managerId);
+    if (isRepeated && !isLeased) return this.forget(managerId);
+    if (!(await this.endSandboxes(record))) return isLeased ? undefined : this.forget(managerId);
     await registry.releaseManager(managerId);
     this.released.add(managerId);
     if (!isRepeated) {
@@ -129,9 +131,14 @@ export class DeadManagers {
     }
   }
 
+  private forget(managerId: string): Promise<void> {
+    this.options.onGone?.(managerId);
+    return this.options.records.remove(managerId);
+  }
+
   private async removeStale(managerId: string): Promise<void> {
     const { registry, records, clock } = this.options;
     if ((await records.ageMs(managerId, clock.now())) < STALE_MS) return;
-    if (!(await registry.isManagerAlive(managerId))) await records.remove(managerId);
+    if (!(await registry.isManagerAlive(managerId))) await this.forget(managerId);
   }
 }

@@ -14,6 +14,7 @@ describe('ManagerLease', () => {
   let registry: InMemoryRegistry;
   let renewals: boolean[];
   let lapses: number[];
+  let prolonged: number[];
   let lease: ManagerLease;
 
   beforeEach(() => {
@@ -21,6 +22,7 @@ describe('ManagerLease', () => {
     registry = new InMemoryRegistry();
     renewals = [];
     lapses = [];
+    prolonged = [];
     const onRenewed = (lapsed: boolean): Promise<void> => {
       renewals.push(lapsed);
       return Promise.resolve();
@@ -31,7 +33,9 @@ describe('ManagerLease', () => {
       leaseMs: 10_000,
       renewMs: 3_000,
       clock,
+      uptimeMs: () => time.ms,
       logger: silentLogger,
+      onProlonged: (untilMs) => prolonged.push(untilMs),
       mayHold: () => Promise.resolve(),
       onRenewed,
       onLapsed: () => lapses.push(time.ms),
@@ -97,5 +101,33 @@ describe('ManagerLease', () => {
     await until(() => renewals.includes(true));
 
     expect(renewals.filter((lapsed) => lapsed)).toHaveLength(1);
+  });
+
+  test('whoever asks first after a pause has everything ended, and a renewal that comes in between undoes nothing', async () => {
+    lease.start();
+    await until(() => renewals.length > 0);
+    let answer: () => void = () => undefined;
+    const late = new Promise<{ lapsed: boolean }>((resolve) => {
+      answer = () => resolve({ lapsed: false });
+    });
+    const hanging = jest.spyOn(registry, 'renewManager').mockReturnValue(late);
+    await until(() => hanging.mock.calls.length > 0);
+    hanging.mockRestore();
+    time.ms = 20_000;
+
+    const asked = lease.isHeld();
+    answer();
+    await until(() => lease.isHeld());
+
+    expect([asked, lapses]).toEqual([false, [20_000]]);
+  });
+
+  test('tells its end whenever that changes', async () => {
+    lease.start();
+    await until(() => renewals.length > 1);
+    time.ms = 2_000;
+    await until(() => prolonged.at(-1) !== 9_000);
+
+    expect(prolonged.at(-1)).toBe(11_000);
   });
 });

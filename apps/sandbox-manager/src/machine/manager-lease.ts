@@ -7,26 +7,35 @@ export interface ManagerLeaseOptions {
   readonly leaseMs: number;
   readonly renewMs: number;
   readonly clock: Clock;
+  /** Milliseconds since the machine's start, with the time for which it was suspended, unlike the clock's. */
+  readonly uptimeMs: () => number;
   readonly logger: Logger;
   /** Called before each renewal; rejects while this manager must not own sandboxes. */
   readonly mayHold: () => Promise<void>;
   /** Called after each successful renewal; `lapsed` means that other managers may have taken sandboxes over. */
   readonly onRenewed: (lapsed: boolean) => Promise<void>;
+  /** Called with the end of the lease by `uptimeMs`, as its holder counts it, whenever that changes. */
+  readonly onProlonged: (untilMs: number) => void;
   /** Called when the lease was not renewed in time: shortly afterwards, other managers may take sandboxes over. */
   readonly onLapsed: () => void;
 }
 
 /** Fraction at the end of the lease in which its holder no longer relies on it, but ends its executions. */
 const FENCE_PART = 0.1;
+/** The end of the lease is looked for at least this often, as timers stand still while the machine is suspended. */
+const WATCH_MS = 1_000;
 
 /**
- * The lease that shows other services that this manager is alive. `isHeld` depends only on this process's monotonic
- * clock: the lease is counted from before its renewal was sent, and ends a tenth early, so that executions can be ended
- * before another manager takes their sandboxes over.
+ * The lease that shows other services that this manager is alive. `isHeld` depends only on a clock of this machine: the
+ * lease is counted from before its renewal was sent, and ends a tenth early, so that executions can be ended before
+ * another manager takes their sandboxes over. Whoever asks first after the end of the lease, after a pause of the
+ * process too, has everything ended before it is answered; a renewal that comes later does not undo that.
  */
 export class ManagerLease {
   readonly managerId: string;
   private heldUntilMs = 0;
+  /** Whether the end of the lease has to be acted on when it is noticed. */
+  private isRelied = false;
   private readonly stopping = new AbortController();
   private loop: Promise<void> = Promise.resolve();
 
@@ -35,7 +44,18 @@ export class ManagerLease {
   }
 
   isHeld(): boolean {
-    return this.options.clock.monotonicMs() < this.heldUntilMs;
+    const isHeld = this.options.uptimeMs() < this.heldUntilMs;
+    if (!isHeld && this.isRelied) this.lapse();
+    return isHeld;
+  }
+
+  private lapse(): void {
+    this.isRelied = false;
+    this.options.logger.error(
+      { event: 'manager_lease.end', outcome: 'error' },
+      'lease not renewed in time, ending everything',
+    );
+    this.options.onLapsed();
   }
 
   /** Takes the lease and renews it until `stop`; while the registry is unreachable, it retries. */
@@ -56,33 +76,32 @@ export class ManagerLease {
     this.stopping.abort();
     await this.loop;
     this.heldUntilMs = 0;
+    this.isRelied = false;
     await this.options.registry.releaseManager(this.managerId);
   }
 
   /** Detects the end of the lease by the local clock only, so that a renewal that hangs cannot hide it. */
   private async watchForLapse(): Promise<void> {
-    const { clock, renewMs, onLapsed, logger } = this.options;
+    const { clock, uptimeMs } = this.options;
     const { signal } = this.stopping;
-    for (let wasHeld = false; !signal.aborted; ) {
-      const leftMs = this.heldUntilMs - clock.monotonicMs();
-      if (wasHeld && leftMs <= 0) {
-        logger.error({ event: 'manager_lease.end', outcome: 'error' }, 'lease not renewed in time, ending everything');
-        onLapsed();
-      }
-      wasHeld = leftMs > 0;
-      await clock.sleep(wasHeld ? leftMs : renewMs, signal).catch((reason: unknown) => {
+    while (!signal.aborted) {
+      const leftMs = this.isHeld() ? this.heldUntilMs - uptimeMs() : WATCH_MS;
+      await clock.sleep(Math.min(Math.max(leftMs, 0), WATCH_MS), signal).catch((reason: unknown) => {
         if (!signal.aborted) throw reason;
       });
     }
   }
 
   private async renew(): Promise<void> {
-    const { registry, leaseMs, clock, logger, onRenewed, mayHold } = this.options;
+    const { registry, leaseMs, uptimeMs, logger, onRenewed, onProlonged, mayHold } = this.options;
     try {
       await mayHold();
-      const beganMs = clock.monotonicMs();
+      const beganMs = uptimeMs();
       const { lapsed } = await registry.renewManager(this.managerId, leaseMs);
+      this.isHeld();
       this.heldUntilMs = beganMs + leaseMs * (1 - FENCE_PART);
+      this.isRelied = uptimeMs() < this.heldUntilMs;
+      onProlonged(this.heldUntilMs);
       if (lapsed) logger.warn({ event: 'manager_lease.lapse' }, 'the lease of this sandbox-manager had run out');
       await onRenewed(lapsed);
     } catch (error) {

@@ -30,7 +30,8 @@ export class AuditInterceptor implements NestInterceptor {
     const rpc = context.switchToRpc();
     const subject = rpc.getContext<NatsContext>().getSubject();
     const name = subject.slice(subject.lastIndexOf('.') + 1);
-    if (name === 'probe') return next.handle();
+    // Neither reads nor changes a sandbox on behalf of an agent.
+    if (name === 'probe' || name === 'publish') return next.handle();
     // A blocked command is audited as `exec`, because its verdict says that it was blocked.
     const operation = name === 'blocked' ? 'exec' : name;
     const request = fieldsOf(rpc.getData<unknown>());

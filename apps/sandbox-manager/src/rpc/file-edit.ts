@@ -20,6 +20,7 @@ export function createEditExecution(request: EditRequest, files: ThreadFiles, lo
   return {
     ...identityOf(request),
     kind: 'write',
+    paths: [request.path],
     run: () => locks.hold(thread, request.path, () => edit(request, thread, files)),
     unknown: (reason) => ({ outcome: 'unknown', reason }),
     parse: (stored) => SandboxEdit.reply.parse(stored),

@@ -135,6 +135,7 @@ export function createWriteExecution(
   return {
     ...identityOf(request),
     kind: 'write',
+    paths: [request.path],
     run: () => locks.hold(thread, request.path, () => write(request, thread, files)),
     unknown: (reason) => ({ outcome: 'unknown', reason }),
     parse: (stored) => SandboxWrite.reply.parse(stored),

@@ -11,6 +11,7 @@ import {
   SandboxGrep,
   SandboxList,
   SandboxProbe,
+  SandboxPublish,
   SandboxRead,
   SandboxReadBytes,
   SandboxRelease,
@@ -23,6 +24,8 @@ import type { ThreadFiles } from '@caribou/files';
 import type { SandboxDrivers } from '@caribou/sandbox';
 import { Controller, Inject } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
+import type { ThreadFileSync } from '../files/thread-file-sync.js';
+import type { z } from 'zod';
 import type { Executor } from '../executions/executor.js';
 import { createEditExecution } from './file-edit.js';
 import { globFiles, grepFiles, listFiles, statFiles } from './file-lookups.js';
@@ -42,11 +45,15 @@ export interface SandboxParts {
   readonly pool: SandboxPool;
   readonly executor: Executor;
   readonly files: ThreadFiles;
+  readonly sync: ThreadFileSync;
   readonly drivers: Pick<SandboxDrivers, 'forNewThread'>;
   readonly outputs: OutputPublisher;
 }
 
 export const SANDBOX_PARTS = Symbol('SandboxParts');
+
+/** Longest time to store what a gateway waits for: less than the deadline of its request. */
+const SETTLE_MS = 15_000;
 
 /** Limits of concurrent searches, because each one occupies a worker thread until it ends. */
 const SEARCHES = {
@@ -149,6 +156,13 @@ export class SandboxHandlers {
     return { cancelled: await this.parts.executor.cancel(threadOf(request), request.epoch, request.key) };
   }
 
+  @MessagePattern(ownSubject(SandboxPublish))
+  async publish(@Payload() payload: unknown): Promise<z.output<(typeof SandboxPublish)['reply']>> {
+    const thread = threadOf(parseRequest(SandboxPublish, payload));
+    if (!this.parts.pool.holdsThread(thread)) return { outcome: 'not_held' };
+    return { outcome: (await this.parts.sync.settle(thread, SETTLE_MS)) ? 'published' : 'nothing' };
+  }
+
   @MessagePattern(ownSubject(SandboxRelease))
   release(@Payload() payload: unknown) {
     const request = parseRequest(SandboxRelease, payload);
@@ -160,10 +174,13 @@ export class SandboxHandlers {
    *
    * @throws {FencedError} unless the request has the thread's current epoch
    * @throws {NotFoundError} when this manager does not hold the sandbox
+   * @throws {UnavailableError} while this manager has no lease, or when files that changed elsewhere cannot be brought here
    */
   private async authorizeRead<Request extends HeldSandboxRequest>(request: Request): Promise<Request> {
+    this.parts.executor.assertHeld();
     this.parts.pool.requireHeld(threadOf(request), request.sandbox_id);
     await this.parts.executor.requireEpoch(threadOf(request), request.epoch);
+    await this.parts.sync.refresh(threadOf(request));
     return request;
   }
 }

@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Bus, connectBus, createRemoteSandbox, natsTarget } from '@caribou/bus';
-import { type ClocksConfig, loadConfig } from '@caribou/config';
+import { type ClocksConfig, type FilesConfig, loadConfig } from '@caribou/config';
+import { omitUndefined } from '@caribou/contracts';
 import { type SandboxPort, silentLogger } from '@caribou/core';
 import { RpcErrorFilter, rpcServerOptions } from '@caribou/nest';
 import { createRedis, type RedisConnection, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
@@ -20,6 +21,11 @@ const START_TIMEOUT_MS = 60_000;
 export interface RunningManager {
   readonly parts: ManagerParts;
   readonly app: INestMicroservice;
+}
+
+export interface TestMachine {
+  readonly home: string;
+  readonly files?: FilesConfig;
 }
 
 /** Managers with bubblewrap, on a NATS and a Redis of their own, and the client that a runner has for them. */
@@ -48,12 +54,12 @@ export class ManagerFixture {
   }
 
   /** Starts one manager and gives the thread of `scope` its first owner. */
-  static async open(): Promise<ManagerFixture> {
+  static async open(first?: (fixture: ManagerFixture) => Promise<unknown>): Promise<ManagerFixture> {
     const [nats, redisServer] = await Promise.all([startNats(), startRedis()]);
     const fixture = new ManagerFixture(nats, redisServer);
     await fixture.bus.waitUntilConnected();
     await fixture.setLease(scope);
-    await fixture.startManager();
+    await (first?.(fixture) ?? fixture.startManager());
     return fixture;
   }
 
@@ -74,9 +80,15 @@ export class ManagerFixture {
     await this.redis.use((client) => client.set(lease, `owner:${thread.epoch}`, 'PX', 600_000));
   }
 
-  async startManager(redisUrl = this.redisServer.url, clocks: Partial<ClocksConfig> = {}): Promise<RunningManager> {
-    const env = { NATS_URL: this.nats.url, REDIS_URL: redisUrl, CARIBOU_HOME: this.home };
-    const config = loadConfig(env, this.home);
+  /** @param machine a home of its own, and the object store of all machines; default: the fixture's home for all */
+  async startManager(
+    redisUrl = this.redisServer.url,
+    clocks: Partial<ClocksConfig> = {},
+    machine: TestMachine = { home: this.home },
+  ): Promise<RunningManager> {
+    const runDir = join(machine.home, 'run');
+    const env = { NATS_URL: this.nats.url, REDIS_URL: redisUrl, CARIBOU_HOME: machine.home, CARIBOU_RUN_DIR: runDir };
+    const config = { ...loadConfig(env, this.home), ...omitUndefined({ files: machine.files }) };
     const own = { ...config.sandbox.limits, workspaceBytes: 8 * 1024 * 1024 };
     const sandbox = { ...config.sandbox, driver: 'bwrap', limits: own } as const;
     const parts = connectParts({ ...config, sandbox, clocks: { ...config.clocks, ...clocks } }, silentLogger);

@@ -2,6 +2,7 @@ import { type Clock, silentLogger, systemClock } from '@caribou/core';
 import { chooseAmong } from '@caribou/sandbox';
 import type { Execution } from '../executions/execution.js';
 import { Executor } from '../executions/executor.js';
+import { SHARED_FILES } from '../files/thread-file-sync.js';
 import { FinishedExecutions } from '../executions/finished-executions.js';
 import { createCommandExecution } from '../rpc/sandbox-commands.js';
 import { SandboxPool } from '../executions/sandbox-pool.js';
@@ -42,6 +43,7 @@ export function testManager(
     journal: registry,
     registry,
     pool,
+    files: SHARED_FILES,
     lease,
     clock,
     logger: silentLogger,

@@ -6,6 +6,7 @@ import { normalizeLogLevel, logLevels } from '../schema/file-schema.js';
 import type { Findings } from '../common/findings.js';
 import { type Environment, variable } from '../common/references.js';
 import { Secret } from '../common/secret.js';
+import { readRunDirectory } from './run-directory.js';
 
 /** Settings from the environment; undefined where config.yaml decides. */
 export interface EnvironmentSettings {
@@ -14,6 +15,7 @@ export interface EnvironmentSettings {
   readonly redisUrl: string;
   readonly redisFsync: 'everysec' | 'always';
   readonly homeDir: string;
+  readonly runDir: string;
   readonly extensionsConfigPath: string;
   readonly logLevel: (typeof logLevels)[number] | undefined;
   readonly healthPort: number;
@@ -41,6 +43,7 @@ export function readEnvironment(context: ReadContext, signIn: boolean): Environm
     redisUrl: redisUrlOf(context) ?? 'redis://127.0.0.1:6379',
     redisFsync: oneOf(context, 'REDIS_FSYNC', ['everysec', 'always'] as const) ?? 'everysec',
     homeDir: readPathVariable(context, 'CARIBOU_HOME')?.path ?? resolve(context.cwd, '.caribou'),
+    runDir: readRunDirectory(context),
     extensionsConfigPath:
       readPathVariable(context, 'CARIBOU_EXTENSIONS_CONFIG')?.path ?? resolve(context.cwd, 'extensions_config.json'),
     logLevel: oneOf(context, 'LOG_LEVEL', logLevels),

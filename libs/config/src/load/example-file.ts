@@ -39,8 +39,20 @@ const TOOLS = `# Tools that can be left out, and tools of your own; without the 
 /** Generates the text of config.example.yaml: every section with units, ranges and defaults from the schema. */
 export function exampleFile(): string {
   const blocks = [HEAD, line('log_level', jsonSchema(LogLevel), ''), modelsBlock(), TOOLS];
-  for (const [key, schema] of Object.entries(sections)) blocks.push(block(key, jsonSchema(schema), ''));
+  for (const [key, schema] of Object.entries(sections)) {
+    const text = block(key, jsonSchema(schema), '');
+    blocks.push(WITHOUT_DEFAULT.has(key) ? commented(text) : text);
+  }
   return blocks.join('\n');
+}
+
+/** Sections that turn something on by being there. */
+const WITHOUT_DEFAULT: ReadonlySet<string> = new Set(['files']);
+
+/** A block whose lines behind the first, which says what it is, are comments. */
+function commented(text: string): string {
+  const [first, ...lines] = text.split('\n');
+  return [first, ...lines.map((each) => (each === '' ? each : `# ${each}`))].join('\n');
 }
 
 function jsonSchema(schema: z.ZodType): Schema {

@@ -119,3 +119,24 @@ describe('loadConfig without a file', () => {
     ]);
   });
 });
+
+describe('sandbox.uids', () => {
+  test('is off by default, and a range within what uids may be', () => {
+    expect(load('').sandbox.uids).toEqual({ first: 20_000, count: 0 });
+    expect(load('sandbox: { uids: { first: 30000, count: 500 } }').sandbox.uids).toEqual({ first: 30_000, count: 500 });
+    const tooHigh = faultsOf(() => load('sandbox: { uids: { first: 4294967293, count: 2 } }'));
+    expect(tooHigh).toEqual([expect.stringMatching(/^sandbox\.uids: first \+ count: at most/)]);
+  });
+
+  test('has no user that sandboxes use already: a command could end the first process of its container', () => {
+    for (const [first, count] of [
+      [10_000, 2],
+      [10_002, 1],
+      [9_000, 5_000],
+    ])
+      expect(faultsOf(() => load(`sandbox: { uids: { first: ${first}, count: ${count} } }`))).toEqual([
+        'sandbox.uids: the range must not have 10001 or 10002, which sandboxes use already',
+      ]);
+    expect(() => load('sandbox: { uids: { first: 10003, count: 10 } }')).not.toThrow();
+  });
+});

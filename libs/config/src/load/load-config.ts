@@ -40,6 +40,8 @@ import { warnAboutExtensions } from '../deerflow/warn-about-extensions.js';
 import { readTools } from '../deerflow/tool-entries.js';
 import { warnAboutUnpricedModels } from './unpriced-models.js';
 import { toSandbox } from '../settings/sandbox-config.js';
+import { FilesFile } from '../schema/files-schema.js';
+import { toFiles } from '../settings/files-config.js';
 import { CronsFile, WebhooksFile } from '../schema/timers-schema.js';
 import { toWebConfig } from '../settings/web-config.js';
 import { toWebhooks } from '../settings/webhooks-config.js';
@@ -106,6 +108,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
       fsync: settings.redisFsync,
     },
     homeDir: settings.homeDir,
+    runDir: settings.runDir,
     extensionsConfigPath: settings.extensionsConfigPath,
     logLevel: settings.logLevel ?? level,
     healthPort: settings.healthPort,
@@ -116,6 +119,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
     usage,
     crons: camelKeys(section(CronsFile, 'crons', from)),
+    ...(file['files'] === undefined ? {} : { files: toFiles(section(FilesFile, 'files', from), settings.homeDir) }),
     webhooks: toWebhooks(section(WebhooksFile, 'webhooks', from)),
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),

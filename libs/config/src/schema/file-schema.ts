@@ -9,6 +9,7 @@ import { QuotasFile } from './quotas-schema.js';
 import { NatsFile, StoreFile } from './server-schema.js';
 import { InputPolishFile } from './input-polish-schema.js';
 import { integer, ms } from './setting-kinds.js';
+import { FilesFile } from './files-schema.js';
 import { CronsFile, WebhooksFile } from './timers-schema.js';
 import { SuggestionsFile } from './suggestions-schema.js';
 import { UsageFile } from './usage-schema.js';
@@ -121,6 +122,24 @@ export const NetworkFile = z
   })
   .describe('Network of the sandboxes: none as long as no host is allowed');
 
+const MAX_UID = 4_294_967_293;
+/** Users that sandboxes have already: the one of all commands, and that of the first process in Docker's. */
+const TAKEN_UIDS = { first: 10_001, last: 10_002 };
+
+export const UidsFile = z
+  .object({
+    first: integer(20_000, 1_000, MAX_UID).describe('The first uid; none of the range may be a user of a machine'),
+    count: integer(0, 0, 1_000_000).describe(
+      'How many uids, more than sandboxes of a machine; 0: one user for all (10001)',
+    ),
+  })
+  .refine(({ first, count }) => first + count - 1 <= MAX_UID, `first + count: at most ${MAX_UID + 1}`)
+  .refine(
+    ({ first, count }) => first > TAKEN_UIDS.last || first + count <= TAKEN_UIDS.first,
+    'the range must not have 10001 or 10002, which sandboxes use already',
+  )
+  .describe('A user of its own for each sandbox, where sandbox-managers run as root (docs/sandbox.md)');
+
 export const SandboxFile = z
   .object({
     driver: z
@@ -142,6 +161,11 @@ export const SandboxFile = z
       .startsWith('/', 'must be an absolute path')
       .optional()
       .describe('CARIBOU_HOME as the Docker engine sees it, when the sandbox-manager itself runs in a container'),
+    host_run_dir: z
+      .string()
+      .startsWith('/', 'must be an absolute path')
+      .optional()
+      .describe('CARIBOU_RUN_DIR as the Docker engine sees it, in the same case'),
     max_boxes: integer(64, 1, 10_000).describe(
       'Sandboxes of one sandbox-manager; above it the longest unused is removed',
     ),
@@ -152,6 +176,7 @@ export const SandboxFile = z
     leftover_grace_ms: integer(30_000, 1_000, 3_600_000).describe(
       'How long sandboxes of a dead sandbox-manager stay; at least manager_lease_ms',
     ),
+    uids: UidsFile.prefault({}),
     limits: LimitsFile.prefault({}),
     network: NetworkFile.prefault({}),
   })
@@ -233,8 +258,7 @@ export const sections = {
   store: StoreFile,
   quotas: QuotasFile,
   usage: UsageFile,
-  crons: CronsFile,
-  webhooks: WebhooksFile,
+  ...{ crons: CronsFile, files: FilesFile, webhooks: WebhooksFile },
   clocks: ClocksFile,
 } as const;
 

@@ -16,6 +16,7 @@ import type { InputPolishFile } from '../schema/input-polish-schema.js';
 import type { SuggestionsFile } from '../schema/suggestions-schema.js';
 import type { SandboxConfig } from './sandbox-config.js';
 import type { WebConfig } from './web-config.js';
+import type { FilesConfig } from './files-config.js';
 import type { WebhooksConfig } from './webhooks-config.js';
 
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
@@ -180,6 +181,8 @@ export interface Config {
   };
   /** Absolute path of the data volume. */
   readonly homeDir: string;
+  /** Absolute path of the directory for sockets and process records, which belong to one machine: CARIBOU_RUN_DIR. */
+  readonly runDir: string;
   /** Absolute path; the file need not exist. */
   readonly extensionsConfigPath: string;
   readonly logLevel: LogLevelName;
@@ -194,6 +197,8 @@ export interface Config {
   readonly quotas: QuotasConfig;
   readonly usage: UsageConfig;
   readonly crons: CronsConfig;
+  /** Absent: files lie on a data volume that all machines share. */
+  readonly files?: FilesConfig;
   readonly webhooks: WebhooksConfig;
   readonly sandbox: SandboxConfig;
   readonly commandRules: CommandRulesConfig;

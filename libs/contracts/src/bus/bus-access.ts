@@ -1,4 +1,4 @@
-import { SandboxBlocked, SandboxAcquire, SandboxProbe, managerSubject } from '../rpc/sandbox.js';
+import { SandboxBlocked, SandboxAcquire, SandboxProbe, SandboxPublish, managerSubject } from '../rpc/sandbox.js';
 import type { ServiceName } from './services.js';
 import {
   CANCEL_ALL,
@@ -94,6 +94,8 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
       runEventsSubject(ANY),
       threadRunSubject(ANY, ANY),
       SandboxProbe.name,
+      // Reads and changes of files whose newest state only their manager has.
+      managerSubject(ANY, SandboxPublish),
       ...inspect('turns'),
     ],
     subscribe: [runEventsSubject(ANY), threadRunSubject(ANY, ANY)],

@@ -199,6 +199,19 @@ export const SandboxEdit = rpc({
   timeoutMs: 30_000,
 });
 
+/**
+ * Stores all changes of a thread's files that its manager has not stored yet, for a reader elsewhere. Asked by gateways, which have no
+ * epoch.
+ */
+export const SandboxPublish = rpc({
+  name: 'publish',
+  request: z.object({ user_id: UserId, thread_id: ThreadId }),
+  reply: z.object({
+    outcome: z.enum(['published', 'nothing', 'not_held']).describe('not_held: this manager does not hold the sandbox'),
+  }),
+  timeoutMs: 20_000,
+});
+
 /** The run has ended: the sandbox may be paused or removed when idle. Never deletes files. */
 export const SandboxRelease = rpc({
   name: 'release',

@@ -2,6 +2,8 @@ import { z } from 'zod';
 
 const MAX_NAME_CHARS = 64;
 const MAX_DESCRIPTION_CHARS = 1_024;
+/** Longest key of an object store. */
+const MAX_KEY_CHARS = 512;
 
 /** Name of a skill, also used as a directory name and as a slash command. */
 export const SkillName = z
@@ -35,5 +37,7 @@ export const InstalledSkill = z.object({
   /** Total size of its files. */
   bytes: z.int().min(0),
   installed_at: z.string(),
+  /** Key of the manifest of its files in the object store; absent while they are only on a data volume. */
+  manifest: z.string().min(1).max(MAX_KEY_CHARS).optional(),
 });
 export type InstalledSkill = z.infer<typeof InstalledSkill>;

@@ -47,4 +47,11 @@ export interface SkillStore {
   add(userId: string, skill: InstalledSkill, limits: SkillLimits): Promise<'added' | 'taken' | 'full'>;
   /** Removes the skill with its switch and returns it; null when there is none. */
   remove(userId: string, name: string): Promise<InstalledSkill | null>;
+  /**
+   * Records that the files of an installed skill are in the object store. False, and nothing is written, when the user has no skill
+   * with this name and id, or when its record names a manifest already.
+   */
+  setManifest(userId: string, skill: Pick<InstalledSkill, 'id' | 'name'>, manifest: string): Promise<boolean>;
+  /** The keys of all manifests that records of the user's skills name: what they refer to must stay in the object store. */
+  manifestsOf(userId: string): Promise<readonly string[]>;
 }

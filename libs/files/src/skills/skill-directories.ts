@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UserId } from '@caribou/contracts';
 import { closedDirectoryOf, type CommandIdentity, commandIdentity, errnoOf } from '@caribou/core';
@@ -6,13 +6,14 @@ import { closedDirectoryOf, type CommandIdentity, commandIdentity, errnoOf } fro
 /**
  * Where the skills of users lie on the data volume, below `users/<user>/skills`:
  *
- *   staging/<any>     a skill that is being installed
+ *   staging/<any>     a skill that is being installed or fetched
  *   installed/<id>    an installed skill: its files never change
+ *   fetched/<id>      a copy of one whose files are in the object store, which may be removed at any time
  *   views/<version>   the skills that are switched on, as mounted into the user's sandboxes
  *
  * No sandbox can write here, so names are the platform's own.
  */
-export type SkillDirectory = 'staging' | 'installed' | 'views';
+export type SkillDirectory = 'staging' | 'installed' | 'fetched' | 'views';
 
 export const PUBLIC_DIRECTORY_MODE = 0o755;
 export const DATA_MODE = 0o644;
@@ -42,5 +43,15 @@ export async function makeDirectory(path: string, mode: number, owner?: CommandI
     await chmod(path, mode);
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error;
+  }
+}
+
+/** Whether the path is a directory; a link to one is not. */
+export async function isDirectory(path: string): Promise<boolean> {
+  try {
+    return (await lstat(path)).isDirectory();
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return false;
+    throw error;
   }
 }

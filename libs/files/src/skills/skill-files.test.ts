@@ -200,7 +200,7 @@ describe('skills among the files that tools read', () => {
     const id = await install({ 'SKILL.md': 'one\nfind me\n', 'refs/more.md': 'find me too' });
     const packages = [folder('chart', { 'SKILL.md': 'chart' }), installed(id)];
     const mount = (userId: string) => views.mount(userId, userId === USER ? packages : []);
-    data = threadFiles(home, commandIdentity(), mount);
+    data = threadFiles(home, commandIdentity(), { skills: mount });
     await data.prepare(thread);
   });
 

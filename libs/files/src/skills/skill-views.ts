@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { chmod, copyFile, link, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { chmod, copyFile, link, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { UnavailableError } from '@caribou/contracts';
 import { LRUCache } from 'lru-cache';
@@ -20,11 +20,28 @@ export interface SkillPackage {
   readonly place: readonly string[];
   readonly source:
     | { readonly kind: 'folder'; readonly directory: string; readonly fingerprint: string }
-    | { readonly kind: 'installed'; readonly id: string };
+    /** On the data volume, or a copy on this machine's disk. */
+    | { readonly kind: 'installed' | 'fetched'; readonly id: string }
+    | { readonly kind: 'absent'; readonly id: string; readonly absence: SkillAbsence };
 }
 
+/** Why the files of an installed skill are not on this machine. */
+export type SkillAbsence = 'away' | 'damaged' | 'no_space' | 'not_imported';
+
+const absences: Readonly<Record<SkillAbsence, string>> = {
+  away: 'Its files cannot be read from the object store at present, or are still being copied. It is tried again whenever this sandbox is used.',
+  damaged:
+    'Its files in the object store are missing or damaged. An operator must restore them, or the skill must be removed and installed again.',
+  no_space: 'The disk of this machine is full. It is tried again whenever this sandbox is used.',
+  not_imported:
+    'Its files are on the disk of another machine, which has not brought them into the object store yet. It is tried again whenever this sandbox is used.',
+};
+
+/** The only file in the directory of a skill that is absent. */
+const NOTE_FILE = 'UNAVAILABLE.md';
+
 /** A view that was not requested for this long is removed when the next one is made: longer than any command may run. */
-const UNUSED_MS = 2 * 3_600_000;
+export const UNUSED_VIEW_MS = 2 * 3_600_000;
 const TOUCH_MS = 600_000;
 const MAX_TOUCHED = 1_000;
 const RUNNABLE = 0o100;
@@ -75,13 +92,14 @@ export class SkillViews {
       await rm(part, { recursive: true, force: true });
       if (!['EEXIST', 'ENOTEMPTY'].includes(errnoOf(error) ?? '')) throw error;
     }
-    await removeOld(views, new Set([directory.slice(views.length + 1)]), UNUSED_MS);
+    await removeOld(views, new Set([directory.slice(views.length + 1)]), UNUSED_VIEW_MS);
   }
 
   private async lay(userId: string, source: SkillPackage['source'], target: string): Promise<void> {
     if (source.kind === 'folder') return layTree(source.directory, target, copyPlain);
-    const installed = join(skillDirectory(this.homeDir, userId, 'installed'), source.id);
-    return layTree(installed, target, linkOrCopy);
+    if (source.kind === 'absent') return writeNote(target, absences[source.absence]);
+    const files = join(skillDirectory(this.homeDir, userId, source.kind), source.id);
+    return layTree(files, target, linkOrCopy);
   }
 
   private async touch(directory: string): Promise<void> {
@@ -93,9 +111,20 @@ export class SkillViews {
 }
 
 const versionOf = (packages: readonly SkillPackage[]): string => {
-  const parts = packages.map(({ place, source }) => [place, source.kind === 'folder' ? source.fingerprint : source.id]);
+  const parts = packages.map(({ place, source }) => [place, contentOf(source)]);
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 };
+
+function contentOf(source: SkillPackage['source']): string {
+  if (source.kind === 'folder') return source.fingerprint;
+  return source.kind === 'absent' ? `${source.absence}:${source.id}` : source.id;
+}
+
+async function writeNote(target: string, text: string): Promise<void> {
+  const path = join(target, NOTE_FILE);
+  await writeFile(path, `This skill cannot be used now. ${text}\n`);
+  await chmod(path, DATA_MODE);
+}
 
 /** Identifies a directory; null for one that does not exist. */
 async function instanceOf(directory: string): Promise<string | null> {

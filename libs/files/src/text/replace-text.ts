@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import type { FileHandle } from 'node:fs/promises';
 import type { ThreadKey } from '@caribou/core';
 import { sha256Of } from '../file-hash.js';
 import { FileRefusedError } from '../file-refused.js';
+import { openLocalFile, readUpTo } from '../open-file.js';
 import type { ThreadFiles } from '../thread-files.js';
 
 export interface TextReplacement {
@@ -25,29 +25,18 @@ export async function replaceText(
   { content, expectedSha256, maxBytes }: TextReplacement,
 ): Promise<boolean> {
   if (content.byteLength > maxBytes) throw new FileRefusedError('too_large', path);
-  const handle = await files.openFile(thread, path);
+  const file = await openLocalFile(await files.openFile(thread, path));
   let known: Buffer | null;
   try {
-    known = await readUpTo(handle, maxBytes);
+    known = await readUpTo(file, maxBytes);
   } finally {
-    await handle.close();
+    await file.close();
   }
   if (known === null) throw new FileRefusedError('too_large', path);
   if (!isText(known)) throw new FileRefusedError('binary', path);
   if (sha256Of(known) !== expectedSha256.toLowerCase()) return false;
   await files.replace(thread, path, content);
   return true;
-}
-
-/** The bytes of an open file, which stays open; null when there are more than `maxBytes`. */
-export async function readUpTo(handle: FileHandle, maxBytes: number): Promise<Buffer | null> {
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of handle.createReadStream({ start: 0, end: maxBytes, autoClose: false })) {
-    parts.push(part as Buffer);
-    length += (part as Buffer).byteLength;
-  }
-  return length > maxBytes ? null : Buffer.concat(parts, length);
 }
 
 const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0);

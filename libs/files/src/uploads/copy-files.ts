@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { DATA_DIRECTORIES, type DataDirectory, errnoOf, type ThreadKey } from '@caribou/core';
+import { type CommandIdentity, DATA_DIRECTORIES, type DataDirectory, errnoOf, type ThreadKey } from '@caribou/core';
 import { below, giveTo, openDirectory } from '../descriptor-walk.js';
 import { type Entry, entriesBelow, type WalkBudget, walkBudget } from '../lookup/directory-entries.js';
 import { FileRefusedError, QuotaExceededError, toFileRefused } from '../file-refused.js';
@@ -67,9 +67,10 @@ async function* entriesOf({ files }: IntakeParts, { thread, directory }: Directo
 
 /** Whether the entry was a file and is copied. */
 async function copyEntry(parts: IntakeParts, entry: Entry, { thread, directory }: DirectoryLocation): Promise<boolean> {
-  const { files, owner, quota } = parts;
+  const { files, quota } = parts;
   if (entry.kind === 'other' || isPartName(entry.names.at(-1) ?? '')) return false;
   const names = entry.kind === 'directory' ? entry.names : entry.names.slice(0, -1);
+  const owner = await files.ownerOf(thread);
   const parent = await openDirectory(files.hostPath(thread, directory), names, { owner, mode: DIRECTORY_MODE });
   try {
     if (entry.kind === 'directory') return false;
@@ -106,7 +107,7 @@ interface Target {
   /** Bytes copied at most: the source may grow meanwhile. */
   readonly size: number;
   readonly mode: number;
-  readonly owner: IntakeParts['owner'];
+  readonly owner: CommandIdentity;
 }
 
 async function copyContent(source: FileHandle, { path, size, mode, owner }: Target): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, link, lstat, open, opendir, rename, stat, unlink } from 'node:fs/promises';
-import { type CommandIdentity, errnoOf, type ThreadKey } from '@caribou/core';
+import { errnoOf, type ThreadKey } from '@caribou/core';
 import { below, giveTo } from '../descriptor-walk.js';
 import { FileRefusedError, toFileRefused } from '../file-refused.js';
 import { MAX_FILE_BYTES, type ThreadFiles } from '../thread-files.js';
@@ -133,7 +133,6 @@ async function publishPartAsNew(directory: FileHandle, part: Part, name: string)
 
 export interface IntakeParts {
   readonly files: ThreadFiles;
-  readonly owner: CommandIdentity;
   readonly quota?: WorkspaceQuota;
 }
 
@@ -146,7 +145,7 @@ export interface IntakeOptions {
 
 /** An intake into the uploads of a thread; close it whatever happens. */
 export async function openUploadIntake(
-  { files, owner, quota }: IntakeParts,
+  { files, quota }: IntakeParts,
   thread: ThreadKey,
   { makes = true }: IntakeOptions = {},
 ): Promise<UploadIntake> {
@@ -172,7 +171,7 @@ export async function openUploadIntake(
         const path = below(directory, newPartName());
         const part = { path, handle: await open(path, NEW_FILE, TEMPORARY_MODE) };
         parts.add(part);
-        await giveTo(part.handle, owner);
+        await giveTo(part.handle, await files.ownerOf(thread));
         const sizeBytes = await writeAll(part.handle, source, { maxBytes, requireRoom });
         quota?.onFileAdded(thread, sizeBytes);
         const { mtimeMs } = await part.handle.stat();

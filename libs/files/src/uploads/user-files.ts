@@ -1,8 +1,8 @@
 import { omitUndefined } from '@caribou/contracts';
-import type { FileHandle } from 'node:fs/promises';
-import { commandIdentity, type DataDirectory, type ThreadKey } from '@caribou/core';
+import { commandIdentity, type DataDirectory, type OpenFile, type ThreadKey } from '@caribou/core';
 import { type FileList, listFiles, removeFile } from './directory-files.js';
 import { type CopiedFiles, copyFiles } from './copy-files.js';
+import { openLocalFile } from '../open-file.js';
 import { removeUnchanged } from './remove-unchanged.js';
 import { threadFiles } from '../thread-files.js';
 import { type FileEntry, type IntakeOptions, openUploadIntake, type UploadIntake } from './upload-intake.js';
@@ -15,10 +15,17 @@ export interface UserFiles {
   openIntake(thread: ThreadKey, options?: IntakeOptions): Promise<UploadIntake>;
   /** Regular files of a directory by name, at most `maxFiles`. */
   list(thread: ThreadKey, directory: DataDirectory, maxFiles: number): Promise<FileList>;
-  /** Copies all regular files of a thread, but no links, to another one without files. @throws {FileRefusedError} */
-  copyAll(thread: ThreadKey, to: ThreadKey): Promise<CopiedFiles>;
-  /** A readable descriptor of a regular file; the caller closes it. @throws {FileRefusedError} */
-  open(thread: ThreadKey, path: string): Promise<FileHandle>;
+  /**
+   * Copies all regular files of a thread, but no links, to another one without files. With an object store, links too, and as of a
+   * checkpoint if one is given.
+   *
+   * @throws {FileRefusedError}
+   */
+  copyAll(thread: ThreadKey, to: ThreadKey, checkpointId?: string): Promise<CopiedFiles>;
+  /** Whether files of earlier points can be copied. */
+  readonly hasHistory: boolean;
+  /** A regular file, open for reading; the caller closes it. @throws {FileRefusedError} */
+  open(thread: ThreadKey, path: string): Promise<OpenFile>;
   /** Replaces a text file that still has the expected content; returns whether it had. @throws {FileRefusedError} */
   replaceText(thread: ThreadKey, path: string, replacement: TextReplacement): Promise<boolean>;
   /** Removes a regular file. @throws {FileRefusedError} when the path names none */
@@ -29,14 +36,14 @@ export interface UserFiles {
 
 /** The files of all threads below `homeDir` (CARIBOU_HOME), owned by the user of commands; uploads within the limits. */
 export function userFiles(homeDir: string, limits?: QuotaLimits): UserFiles {
-  const owner = commandIdentity();
-  const files = threadFiles(homeDir, owner);
+  const files = threadFiles(homeDir, commandIdentity());
   const quota = limits === undefined ? undefined : new WorkspaceQuota(files, limits);
   return {
-    openIntake: (thread, options) => openUploadIntake({ files, owner, ...omitUndefined({ quota }) }, thread, options),
+    openIntake: (thread, options) => openUploadIntake({ files, ...omitUndefined({ quota }) }, thread, options),
     list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
-    copyAll: (thread, to) => copyFiles({ files, owner, ...omitUndefined({ quota }) }, thread, to),
-    open: (thread, path) => files.openFile(thread, path),
+    copyAll: (thread, to) => copyFiles({ files, ...omitUndefined({ quota }) }, thread, to),
+    hasHistory: false,
+    open: async (thread, path) => openLocalFile(await files.openFile(thread, path)),
     replaceText: (thread, path, replacement) =>
       replaceText(quota?.guard(files) ?? files, { thread, path }, replacement),
     remove: (thread, path) => removeFile(homeDir, thread, path),

@@ -55,8 +55,8 @@ describe('BwrapDriver with a record that cannot be written', () => {
     const driver = await openDriver(home);
     const sandbox = { sandboxId: 'caribou-unrecorded', managerId: 'm1', userId: 'default', threadId: 't1' };
     await driver.create(sandbox, { fresh: true });
-    rmSync(join(home, 'sandboxes'), { recursive: true, force: true });
-    writeFileSync(join(home, 'sandboxes'), '');
+    rmSync(join(home, 'run/sandboxes'), { recursive: true, force: true });
+    writeFileSync(join(home, 'run/sandboxes'), '');
     const command = { command: 'touch ran', timeoutMs: 10_000, maxOutputBytes: 1024 };
 
     const execution = driver.exec(sandbox, command, new AbortController().signal);

@@ -1,7 +1,5 @@
-import { rmSync } from 'node:fs';
 import { readlink } from 'node:fs/promises';
 import { AppError, BugError, InvalidRequestError, newId, UnavailableError, omitUndefined } from '@caribou/contracts';
-import { commandIdentity } from '@caribou/core';
 import { launch, type LaunchPlan, type LaunchSources } from './bwrap-launch.js';
 import { beforeStart, dataMounts, skillsMount } from '../drivers/available-mounts.js';
 import type { ProcessIdentity } from './bwrap-host.js';
@@ -18,12 +16,16 @@ import {
   type SandboxDriver,
 } from '../drivers/driver.js';
 import { EgressSockets } from '../drivers/egress-sockets.js';
+import { SandboxUsers } from '../drivers/sandbox-users.js';
 import { killGroup } from './process-group.js';
 import { NO_NETWORK } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 import { makeTrialHome } from '../drivers/trial-home.js';
 
 const PROBE_TIMEOUT_MS = 10_000;
+
+const leaseIsOver = (): UnavailableError =>
+  new UnavailableError('the lease of this sandbox-manager has run out', { details: { dependency: 'redis' } });
 
 /**
  * Sandboxes by bubblewrap: a sandbox per command, made of namespaces, so the sandbox of a thread is only a name and
@@ -32,13 +34,16 @@ const PROBE_TIMEOUT_MS = 10_000;
 export class BwrapDriver implements SandboxDriver {
   readonly kind = 'bwrap';
   private readonly records: BwrapRecords;
+  private readonly users: SandboxUsers;
   private readonly egress: EgressSockets | undefined;
   private plan: LaunchPlan | undefined;
 
   constructor(private readonly settings: SandboxSettings) {
-    this.records = new BwrapRecords(settings.homeDir);
-    const { network, homeDir } = settings;
-    this.egress = network === undefined ? undefined : new EgressSockets(homeDir, network, commandIdentity());
+    this.records = new BwrapRecords(settings);
+    this.users = new SandboxUsers(settings);
+    const { network } = settings;
+    const userOf = (sandbox: SandboxSpec) => this.users.identityOf(sandbox);
+    this.egress = network === undefined ? undefined : new EgressSockets(settings, network, userOf);
   }
 
   async probe(): Promise<Probe> {
@@ -60,8 +65,8 @@ export class BwrapDriver implements SandboxDriver {
 
   /** Runs one command under a thread without an owner. @throws {UnavailableError} when that fails */
   private async tryOut(plan: LaunchPlan): Promise<void> {
-    const { homeDir, mounts } = makeTrialHome(this.settings.homeDir);
-    const trial = new BwrapDriver({ ...this.settings, homeDir, mounts });
+    const home = makeTrialHome(this.settings);
+    const trial = new BwrapDriver({ ...this.settings, ...home.settings });
     trial.plan = plan;
     const sandbox = { sandboxId: 'probe', managerId: newId(), userId: 'probe', threadId: 'probe' };
     try {
@@ -75,13 +80,13 @@ export class BwrapDriver implements SandboxDriver {
         throw new UnavailableError('the egress forwarder did not start in a trial sandbox');
     } finally {
       await trial.remove(sandbox);
-      rmSync(homeDir, { recursive: true, force: true });
+      home.remove();
     }
   }
 
   async create(sandbox: SandboxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
-    await this.settings.mounts.prepareData(sandbox);
     if (fresh) await this.endRecorded(sandbox);
+    await this.users.prepare(sandbox);
     await this.egress?.open(sandbox, { fresh });
   }
 
@@ -93,7 +98,8 @@ export class BwrapDriver implements SandboxDriver {
     if (plan === undefined) throw new BugError('probe() must have passed before exec()');
     const timeoutMs = Math.min(command.timeoutMs, this.settings.limits.commandTimeoutMs);
     const sources = await beforeStart(this.sourcesOf(sandbox));
-    const launched = launch(plan, sources, { ...command, timeoutMs }, (leader) => this.record(sandbox, leader));
+    const own = { ...plan, identity: this.users.identityOf(sandbox) };
+    const launched = launch(own, sources, { ...command, timeoutMs }, (leader) => this.record(sandbox, leader));
     const { leader } = launched;
     try {
       const { outputCeilingBytes: ceilingBytes } = this.settings.limits;
@@ -103,10 +109,14 @@ export class BwrapDriver implements SandboxDriver {
     }
   }
 
-  /** Records the process; ends it when that fails, as another manager could not end it. */
+  /**
+   * Records the process; ends it when that fails, as nobody else could end it, or when no command may start any more:
+   * one that is recorded before that is ended by the guard of the lease.
+   */
   private record(sandbox: SandboxSpec, leader: ProcessIdentity): void {
     try {
       this.records.write(sandbox, leader);
+      if (this.settings.mayStart?.() === false) throw leaseIsOver();
     } catch (error) {
       killGroup(leader);
       throw error;
@@ -129,6 +139,7 @@ export class BwrapDriver implements SandboxDriver {
 
   async remove(sandbox: SandboxSpec): Promise<void> {
     await this.endRecorded(sandbox);
+    this.users.release(sandbox);
     await this.egress?.close(sandbox);
   }
 
@@ -146,12 +157,13 @@ export class BwrapDriver implements SandboxDriver {
     return readlink('/proc/self/ns/pid');
   }
 
-  /** Ends the process that the record names; with `instance`, only when it names that one. */
+  /** Ends the processes that records name; with `instance`, only that one. */
   private async endRecorded({ sandboxId }: SandboxSpec, instance?: string): Promise<void> {
-    const record = this.records.read(sandboxId);
-    if (record === null || (instance !== undefined && instanceOf(record) !== instance)) return;
-    await endGroup(record);
-    this.records.remove(sandboxId, record.pid);
+    for (const record of this.records.read(sandboxId)) {
+      if (instance !== undefined && instanceOf(record) !== instance) continue;
+      await endGroup(record);
+      this.records.remove(sandboxId, record.pid);
+    }
   }
 
   list(): Promise<readonly SandboxInfo[]> {

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { commandIdentity } from '@caribou/core';
 import { findProgram, hostRootEntries, isReachableBy } from './bwrap-host.js';
 import { isSystemNode, type LaunchPlan, type Programs } from './bwrap-launch.js';
+import { prepareRunDirectory } from '../drivers/run-directory.js';
 import { seccompFilter } from '../syscalls/seccomp.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 
@@ -60,10 +61,10 @@ function stageDirectory(sources: readonly string[]): string {
 }
 
 /** The contents of sandboxes besides the data, and all directories of the machine that are mounted into them. */
-function nodeAndSources({ homeDir, network }: SandboxSettings) {
+function nodeAndSources({ homeDir, runDir, network }: SandboxSettings) {
   const node = network === undefined ? {} : { node: realpathSync(process.execPath) };
   const nodeDirectory = node.node === undefined || isSystemNode(node.node) ? [] : [dirname(node.node)];
-  return { contents: node, sources: [homeDir, ...nodeDirectory] };
+  return { contents: node, sources: [homeDir, ...(network === undefined ? [] : [runDir]), ...nodeDirectory] };
 }
 
 /** How commands are to be launched on this machine, or why they cannot be. */
@@ -74,6 +75,7 @@ export async function planLaunch(settings: SandboxSettings): Promise<Planned> {
   const problem = await versionProblem(programs.bwrap);
   if (problem !== null) return no(problem);
   settings.mounts.prepareHome();
+  prepareRunDirectory(settings.runDir);
   const identity = commandIdentity();
   const dropsUser = process.getuid?.() === 0;
   const { contents, sources } = nodeAndSources(settings);

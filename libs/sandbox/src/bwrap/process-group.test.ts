@@ -64,7 +64,7 @@ describe('the process group of a launch', () => {
   });
 
   test('is ended by the next manager when the process outside was killed, at whatever moment of its start', async () => {
-    const records = new BwrapRecords(home);
+    const records = new BwrapRecords({ runDir: join(home, 'run'), homeDir: home });
     const next = await readyDriver();
     const left: unknown[] = [];
     await atEachMoment(async (moment) => {
@@ -74,7 +74,7 @@ describe('the process group of a launch', () => {
         () => 'over',
         () => 'over',
       );
-      const leader = await waitFor(() => Promise.resolve(records.read(sandbox.sandboxId)), {
+      const leader = await waitFor(() => Promise.resolve(records.read(sandbox.sandboxId)[0]), {
         what: 'its record',
         everyMs: 1,
       });

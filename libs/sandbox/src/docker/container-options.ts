@@ -55,6 +55,10 @@ function waiting(settings: ContainerSettings): string[] {
 const toEnginePath = ({ homeDir, hostHomeDir }: SandboxSettings, path: string): string =>
   join(hostHomeDir ?? homeDir, relative(homeDir, path));
 
+/** Where the engine finds a path below the run directory. */
+const toEngineRunPath = ({ runDir, hostRunDir }: SandboxSettings, path: string): string =>
+  join(hostRunDir ?? runDir, relative(runDir, path));
+
 function bindMounts(settings: ContainerSettings): MountSettings[] {
   const data = DATA_DIRECTORIES.map(
     (directory): MountSettings => ({
@@ -100,7 +104,14 @@ export function containerOptions(settings: ContainerSettings, sandbox: SandboxSp
   const egress: MountSettings[] =
     egressDirectory === undefined
       ? []
-      : [{ Type: 'bind', Source: toEnginePath(settings, egressDirectory), Target: EGRESS_DIRECTORY, ReadOnly: true }];
+      : [
+          {
+            Type: 'bind',
+            Source: toEngineRunPath(settings, egressDirectory),
+            Target: EGRESS_DIRECTORY,
+            ReadOnly: true,
+          },
+        ];
   const options: ContainerCreateOptions = {
     name: sandbox.sandboxId,
     Image: settings.image,

@@ -33,6 +33,27 @@ if (reason === null) {
       rmSync(home, { recursive: true, force: true });
     });
 
+    test('with a user for each sandbox runs commands as that user, and ends all of his processes', async () => {
+      const uids = { first: 23_000, count: 16 };
+      const own = new DockerDriver({ ...settingsOf(home), uids });
+      const spec = { ...sandbox, sandboxId: `caribou-docker-uid-${process.pid}`, threadId: 'uid' };
+      const command = {
+        command: 'id -u; sleep 600 & echo mine > mine; ls -n',
+        timeoutMs: 20_000,
+        maxOutputBytes: 8192,
+      };
+      await own.create(spec, { fresh: true });
+
+      const { stdout } = await own.exec(spec, command, new AbortController().signal);
+      const { stdout: left } = await own.exec(spec, { ...command, command: 'ps' }, new AbortController().signal);
+      await own.remove(spec);
+
+      const [uid = ''] = stdout.split('\n');
+      expect(Number(uid) >= uids.first && Number(uid) < uids.first + uids.count).toBe(true);
+      expect(stdout).toMatch(new RegExp(`${uid} +10001 .* mine\n$`));
+      expect(left).not.toContain('sleep 600');
+    });
+
     test('runs PID 1 under another user, out of reach of commands', async () => {
       await driver.create(sandbox, { fresh: true });
 

@@ -1,5 +1,5 @@
-import { existsSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { InvalidRequestError, newId, UnavailableError, omitUndefined } from '@caribou/contracts';
 import type Docker from 'dockerode';
 import type { Container, ContainerCreateOptions } from 'dockerode';
@@ -23,6 +23,7 @@ import {
 } from '../drivers/driver.js';
 import { EgressSockets } from '../drivers/egress-sockets.js';
 import { endingTimes, lostExitCode, processesOfCommand } from './gvisor.js';
+import { SandboxUsers } from '../drivers/sandbox-users.js';
 import { NO_NETWORK } from '../drivers/sandbox-network.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 import { makeTrialHome } from '../drivers/trial-home.js';
@@ -38,6 +39,7 @@ export class DockerDriver implements SandboxDriver {
   private readonly docker: Docker;
   private readonly containers: DriverContainers;
   private readonly identity = commandIdentity();
+  private readonly users: SandboxUsers;
   private readonly egress: EgressSockets | undefined;
   /** Which skills each sandbox was made with, by sandbox id. */
   private readonly skillsMounted = new Map<string, string | undefined>();
@@ -49,8 +51,9 @@ export class DockerDriver implements SandboxDriver {
   ) {
     this.docker = openEngine(settings.engineSocket);
     this.containers = new DriverContainers(this.docker, settings);
-    const { network, homeDir } = settings;
-    this.egress = network === undefined ? undefined : new EgressSockets(homeDir, network, INIT_USER);
+    const { network } = settings;
+    this.egress = network === undefined ? undefined : new EgressSockets(settings, network, () => INIT_USER);
+    this.users = new SandboxUsers(settings);
   }
 
   async probe(): Promise<Probe> {
@@ -77,12 +80,10 @@ export class DockerDriver implements SandboxDriver {
    * Runs one command under a thread without an owner, and checks that engine and manager mean the same directory.
    */
   private async tryOut(): Promise<void> {
-    const { homeDir, hostHomeDir } = this.settings;
+    const { homeDir } = this.settings;
     this.settings.mounts.prepareHome();
-    const trialHome = makeTrialHome(homeDir);
-    const seenByEngine =
-      hostHomeDir === undefined ? {} : { hostHomeDir: join(hostHomeDir, basename(trialHome.homeDir)) };
-    const trial = new DockerDriver({ ...this.settings, ...trialHome, ...seenByEngine }, this.home);
+    const home = makeTrialHome(this.settings);
+    const trial = new DockerDriver({ ...this.settings, ...home.settings }, this.home);
     const sandbox = { sandboxId: `caribou-probe-${newId()}`, managerId: newId(), userId: 'probe', threadId: 'probe' };
     try {
       await trial.create(sandbox, { fresh: false });
@@ -94,21 +95,22 @@ export class DockerDriver implements SandboxDriver {
       if (stderr.includes(NO_NETWORK)) {
         throw new UnavailableError('the egress forwarder did not start in a trial sandbox: its image needs node');
       }
-      const { workspace } = await trialHome.mounts.dataOf(sandbox);
-      if (!existsSync(join(workspace, 'probe'))) {
+      if (!existsSync(join(home.data.workspace, 'probe'))) {
         throw new UnavailableError(
           `the docker engine knows ${homeDir} as another directory: mount it at the same path, or name the engine's path`,
         );
       }
     } finally {
       await trial.remove(sandbox);
-      rmSync(trialHome.homeDir, { recursive: true, force: true });
+      home.remove();
     }
   }
 
   create(sandbox: SandboxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
     return this.containers.runExclusively(sandbox, async () => {
-      await this.settings.mounts.prepareData(sandbox);
+      // Files are given to another user only when nothing of the thread runs any more.
+      if (fresh && this.settings.uids.count > 0) await this.containers.remove(sandbox);
+      await this.users.prepare(sandbox);
       await this.containers.make(sandbox, await this.optionsFor(sandbox, { fresh }), { fresh });
     });
   }
@@ -151,8 +153,9 @@ export class DockerDriver implements SandboxDriver {
     const container = this.containers.container(sandbox);
     const engine = {
       docker: this.docker,
-      identity: this.identity,
+      identity: this.users.identityOf(sandbox),
       hasNetwork: this.egress !== undefined,
+      mayStart: () => this.settings.mayStart?.() !== false,
       processes: processesOfCommand(this.settings),
       ending: endingTimes(this.settings),
       lostExitCode: lostExitCode(this.settings),
@@ -176,6 +179,7 @@ export class DockerDriver implements SandboxDriver {
     return this.containers.runExclusively(sandbox, async () => {
       this.skillsMounted.delete(sandbox.sandboxId);
       await this.containers.remove(sandbox);
+      this.users.release(sandbox);
       await this.egress?.close(sandbox);
     });
   }

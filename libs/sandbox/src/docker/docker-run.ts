@@ -37,6 +37,8 @@ interface Engine extends KillEngine {
   readonly hasNetwork: boolean;
   /** How many processes a command may have, where its shell has to see to it. */
   readonly processes: number | undefined;
+  /** Whether commands may start now. */
+  readonly mayStart: () => boolean;
   /** Removes the container by force. @throws {UnavailableError} */
   readonly remove: () => Promise<unknown>;
 }
@@ -72,7 +74,7 @@ async function begin(
     const script = wrapper(engine.hasNetwork ? AWAIT_FORWARDER : '');
     const argv = ['/bin/sh', '-c', script, 'sh', command.command, blocks, String(engine.processes ?? '')];
     const exec = await makeExec(engine, container, argv);
-    if (signal.aborted) return undefined;
+    if (signal.aborted || !engine.mayStart()) return undefined;
     const stream = await withinTime(exec.start({ hijack: true, stdin: false }));
     return { exec, stream };
   } catch (error) {

@@ -9,6 +9,7 @@ const settingsThat = (error: Error) => {
   const mounts: SandboxMounts = {
     prepareHome: () => undefined,
     prepareData: () => Promise.resolve(),
+    ownerOf: () => Promise.resolve({ uid: 1, gid: 1 }),
     dataOf: () => Promise.reject(error),
     skillsOf: () => Promise.reject(error),
   };

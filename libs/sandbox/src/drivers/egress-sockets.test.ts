@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ describe('EgressSockets', () => {
         socket.end();
       },
     };
-    const sockets = new EgressSockets(home, network, commandIdentity());
+    const sockets = new EgressSockets({ runDir: home, homeDir: join(root, 'data') }, network, () => commandIdentity());
     opened.push(sockets);
     return sockets;
   }
@@ -104,5 +104,18 @@ describe('EgressSockets', () => {
     const own = await reaper.open(sandbox, asked);
     reaper.removeLeft(sandbox);
     expect(existsSync(own)).toBe(true);
+  });
+
+  test('removes what managers of an earlier version left of it in the home', async () => {
+    const sockets = exitsAt(root);
+    const left = join(root, 'data/egress', sandbox.sandboxId);
+    mkdirSync(join(left, 'm0'), { recursive: true });
+    await sockets.open(sandbox, { fresh: true });
+    expect(existsSync(left)).toBe(false);
+
+    mkdirSync(join(left, 'm0'), { recursive: true });
+    await sockets.close(sandbox);
+    sockets.removeLeft({ ...sandbox, managerId: 'm0' });
+    expect(existsSync(left)).toBe(false);
   });
 });

@@ -28,22 +28,27 @@ interface EgressSocket {
   readonly descriptor: number;
 }
 
+const FOLDER = 'egress';
+
 /**
  * The egress sockets of sandboxes: for each sandbox a directory with a unix socket and the forwarder in it, to be
- * mounted into that sandbox alone. Directories lie at `egress/<sandbox>/<manager>` below the home, so that a manager
- * that takes a thread over never meets its predecessor's socket.
+ * mounted into that sandbox alone. Directories lie at `egress/<sandbox>/<manager>` below the run directory, so that a
+ * manager that takes a thread over never meets its predecessor's socket. Managers of earlier versions had them below the
+ * home; what they left there is removed too.
  */
 export class EgressSockets {
   private readonly sockets = new Map<string, Promise<EgressSocket>>();
   private readonly folder: string;
+  private readonly folders: readonly string[];
 
-  /** `user` is whom the forwarder runs as. */
+  /** `userOf` says whom the forwarder runs as. */
   constructor(
-    homeDir: string,
+    { runDir, homeDir }: { readonly runDir: string; readonly homeDir: string },
     private readonly network: SandboxNetwork,
-    private readonly user: CommandIdentity,
+    private readonly userOf: (sandbox: SandboxSpec) => CommandIdentity,
   ) {
-    this.folder = join(homeDir, 'egress');
+    this.folder = join(runDir, FOLDER);
+    this.folders = [this.folder, join(homeDir, FOLDER)];
   }
 
   /**
@@ -90,16 +95,13 @@ export class EgressSockets {
 
   /** Removes the directory of a sandbox that another manager left. */
   removeLeft({ sandboxId, managerId }: SandboxSpec): void {
-    if (!this.sockets.has(sandboxId)) removeDirectory(join(this.folder, sandboxId, managerId));
+    if (this.sockets.has(sandboxId)) return;
+    for (const folder of this.folders) removeDirectory(join(folder, sandboxId, managerId));
   }
 
   private removeOthers({ sandboxId, managerId }: SandboxSpec): void {
-    try {
-      for (const name of readdirSync(join(this.folder, sandboxId)))
-        if (name !== managerId) removeDirectory(join(this.folder, sandboxId, name));
-    } catch (error) {
-      if (errnoOf(error) !== 'ENOENT') throw error;
-    }
+    for (const directory of this.folders.map((folder) => join(folder, sandboxId)))
+      for (const name of namesIn(directory)) if (name !== managerId) removeDirectory(join(directory, name));
   }
 
   private async listen(sandbox: SandboxSpec): Promise<EgressSocket> {
@@ -122,20 +124,29 @@ export class EgressSockets {
     }
     // A connection that was not accepted, for want of descriptors, is its client's loss.
     server.on('error', () => undefined);
-    this.giveToUser(directory, isRoot);
+    this.giveToUser(directory, isRoot ? this.userOf(sandbox) : undefined);
     return { directory, server, descriptor };
   }
 
   /**
    * Gives the socket to the forwarder's user alone, where this process may; else every user with the mount can use it.
    */
-  private giveToUser(directory: string, isRoot: boolean): void {
+  private giveToUser(directory: string, user: CommandIdentity | undefined): void {
     const socket = join(directory, EGRESS_SOCKET);
-    chmodSync(socket, isRoot ? 0o600 : 0o666);
-    if (!isRoot) return;
-    chownSync(socket, this.user.uid, this.user.gid);
-    chownSync(directory, this.user.uid, this.user.gid);
+    chmodSync(socket, user === undefined ? 0o666 : 0o600);
+    if (user === undefined) return;
+    chownSync(socket, user.uid, user.gid);
+    chownSync(directory, user.uid, user.gid);
     chmodSync(directory, 0o500);
+  }
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
   }
 }
 

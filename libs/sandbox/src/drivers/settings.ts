@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import type { SandboxConfig } from '@caribou/config';
 import type { SandboxMounts } from '@caribou/core';
+import { runDirectoryName } from './run-directory.js';
 import type { SandboxNetwork } from './sandbox-network.js';
 
 const MiB = 1024 * 1024;
@@ -23,10 +25,16 @@ export type SandboxLimits = SandboxConfig['limits'] & Readonly<Record<keyof type
 interface DriverSurroundings {
   /** CARIBOU_HOME as this process sees it. */
   readonly homeDir: string;
-  /** What sandboxes mount; all of it lies below `homeDir`. */
+  /** CARIBOU_RUN_DIR as this process sees it; settings name the installation's directory below it. */
+  readonly runDir: string;
+  /** What sandboxes mount besides their egress; all of it lies below `homeDir`. */
   readonly mounts: SandboxMounts;
   /** Where the connections of sandboxes go; they have no network at all when absent. */
   readonly network?: SandboxNetwork;
+  /**
+   * Whether commands may start, asked right before each: not once the lease of this manager has run out. Default: yes.
+   */
+  readonly mayStart?: () => boolean;
   /** Socket of the engine; dockerode's default (DOCKER_HOST, then /var/run/docker.sock) when absent. */
   readonly engineSocket?: string;
 }
@@ -38,8 +46,15 @@ export interface SandboxSettings extends Omit<SandboxConfig, 'limits' | 'network
 
 /** A driver's settings. The SandboxNetwork, not the driver, knows the hosts of the section's `network`. */
 export function sandboxSettings(
-  { network: _hosts, limits, ...section }: SandboxConfig,
-  surroundings: DriverSurroundings,
+  { network: _hosts, limits, hostRunDir, ...section }: SandboxConfig,
+  { runDir, ...surroundings }: DriverSurroundings,
 ): SandboxSettings {
-  return { ...section, ...surroundings, limits: { ...FIXED_LIMITS, ...limits } };
+  const name = runDirectoryName(section.hostHomeDir ?? surroundings.homeDir);
+  return {
+    ...section,
+    ...surroundings,
+    runDir: join(runDir, name),
+    ...(hostRunDir === undefined ? {} : { hostRunDir: join(hostRunDir, name) }),
+    limits: { ...FIXED_LIMITS, ...limits },
+  };
 }

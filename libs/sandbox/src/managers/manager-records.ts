@@ -29,19 +29,24 @@ interface OpenFolder {
   readonly handle: FileHandle;
 }
 
-/** The records and sockets of sandbox-managers in CARIBOU_HOME, two files per manager. */
+/** The records and sockets of sandbox-managers of one machine in its run directory, two files per manager. */
 export class ManagerRecords {
   private readonly path: string;
   private folder: OpenFolder | undefined;
 
-  constructor(homeDir: string) {
-    this.path = join(homeDir, 'managers');
+  constructor(runDir: string) {
+    this.path = join(runDir, 'managers');
   }
 
   /** @throws a system error when there can be no such folder, or the kernel has no id of its boot */
   async open(): Promise<OpenFolder> {
-    const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
     await mkdir(this.path, { recursive: true, mode: 0o700 });
+    return this.openExisting();
+  }
+
+  /** The same for a folder that is not made. @throws a system error when it does not exist, and as `open` */
+  async openExisting(): Promise<OpenFolder> {
+    const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
     const handle = await open(this.path, constants.O_RDONLY | constants.O_DIRECTORY);
     this.folder = { bootId, handle };
     return this.folder;

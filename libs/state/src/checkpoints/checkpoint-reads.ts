@@ -1,7 +1,7 @@
 import { type CheckpointView, NotFoundError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { ThreadHead } from '../ports/run-store.js';
-import type { HistoryQuery, ThreadStore } from '../ports/thread-store.js';
+import type { CheckpointsOfRun, HistoryQuery, ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { containsAll } from '../threads/containment.js';
 import { loadScript } from '../redis/scripts.js';
@@ -59,7 +59,7 @@ export function requireCheckpoint(
 export function checkpointReads(
   redis: RedisConnection,
   { heads }: Pick<StoreSettings, 'heads'>,
-): Pick<ThreadStore, 'head' | 'checkpoint' | 'history'> {
+): Pick<ThreadStore, 'head' | 'checkpoint' | 'history' | 'checkpointsOfRun'> {
   /** Views a checkpoint, whose state is the one that the thread's next reader will have. */
   function view(thread: ThreadKey, loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint): CheckpointView {
     heads?.set(thread, headOf(loaded, checkpoint));
@@ -115,5 +115,15 @@ export function checkpointReads(
     return loaded.checkpoints.flatMap((found) => (found === null ? [] : [viewOf(loaded, found)]));
   }
 
-  return { head, checkpoint, history };
+  async function checkpointsOfRun(thread: ThreadKey, runId: string): Promise<CheckpointsOfRun | null> {
+    const ids = await matching(thread, { limit: MAX_SCANNED, metadata: { run_id: runId } });
+    const [last, first] = [ids[0], ids.at(-1)];
+    if (last === undefined || first === undefined) return null;
+    const text = await redis.use((client) => client.hget(redis.keys.thread(thread).checkpoints, first));
+    if (text === null) return null;
+    const { parent, metadata } = parseCheckpoint(first, text);
+    return { first: { checkpointId: first, parentId: parent, source: metadata.source }, last };
+  }
+
+  return { head, checkpoint, history, checkpointsOfRun };
 }

@@ -64,7 +64,10 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
     },
     threadsOf: (userId) => redis.use((client) => client.zrange(redis.keys.threads(userId), 0, -1)),
     forgetUploads: async (userId, threadIds) => {
-      const keys = threadIds.map((threadId) => redis.keys.conversions({ userId, threadId }));
+      const keys = threadIds.flatMap((threadId) => [
+        redis.keys.conversions({ userId, threadId }),
+        redis.keys.files({ userId, threadId }).generations,
+      ]);
       if (keys.length > 0) await redis.use((client) => client.unlink(...keys));
     },
     closeAccount: async (userId) => {
@@ -83,6 +86,7 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
         redis.keys.profile(userId),
         redis.keys.skills(userId),
         redis.keys.threads(userId),
+        redis.keys.files({ userId, threadId: userId }).filed,
       ];
       const { waiting, running } = redis.keys.turnsOf(userId);
       const listed = [waiting, running, redis.keys.interrupted(userId)];

@@ -12,6 +12,8 @@
 --   free          after a sweep: unreferenced log fields; swept: how many fields outside the head remain
 -- Texts read by `take`: checkpoint (checkpoint-text.lua), event JSON without id and time, messages, channel values.
 -- @include checkpoint-text.lua
+-- @include ../files/generations.lua
+local files_key = record_key .. ':files'
 
 -- Whether the thread has changed since the writer read it.
 local function is_stale(record, c)
@@ -58,6 +60,7 @@ local function prune(record)
       if has_event_log(id) then break end
       redis.call('HDEL', checkpoints_key, id)
       redis.call('ZREM', order_key, id)
+      redis.call('HDEL', files_key, 'c:' .. id)
       surplus = surplus - 1
     end
     record.pruned = id
@@ -94,7 +97,11 @@ local function write_checkpoint(record, c, written, run)
   local fields = write_entries(c)
   redis.call('HSET', checkpoints_key, id, complete_checkpoint(id, c.parent or c.expected, created_at, text))
   redis.call('ZADD', order_key, 0, id)
-  if c.channels then show_values(record, c.channels) end
+  if c.channels then
+    show_values(record, c.channels)
+    reset_files(files_key, c.parent)
+  end
+  capture_files(files_key, id)
   if c.free then
     for _, field in ipairs(c.free) do redis.call('HDEL', log_key, field) end
     append_to(fields, 'swept', c.swept)

@@ -1,5 +1,6 @@
 import type {
   CancelAction,
+  CheckpointMetadata,
   CheckpointView,
   GoalState,
   Message,
@@ -34,6 +35,18 @@ export interface HistoryQuery {
   /** Selects checkpoints older than this one. */
   readonly before?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** The checkpoints that a run has written and that are still stored. */
+export interface CheckpointsOfRun {
+  readonly first: {
+    readonly checkpointId: string;
+    readonly parentId: string | null;
+    /** `input`: it has the state with which the run began. */
+    readonly source: CheckpointMetadata['source'];
+  };
+  /** Id of the newest. */
+  readonly last: string;
 }
 
 export interface RunQuery {
@@ -166,6 +179,8 @@ export interface ThreadStore {
   runsOfMessages(thread: ThreadKey, messageIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Newest first. */
   history(thread: ThreadKey, query: HistoryQuery): Promise<readonly CheckpointView[]>;
+  /** Null when none is stored. */
+  checkpointsOfRun(thread: ThreadKey, runId: string): Promise<CheckpointsOfRun | null>;
   /**
    * Writes a checkpoint with source `update` onto the head, or forks from `checkpointId` when that is older. Messages that the
    * update removes leave the timeline too. An update that depends on the state is a function of it and the store's time

@@ -128,3 +128,15 @@ export const timedKeys = (prefix: string): TimedKeys => ({
     hosts: `${prefix}outbox:host:`,
   },
 });
+
+/** Keys of a thread that are named inside scripts, too: by the key of its record and these endings. */
+export const threadFileKeys = (
+  prefix: string,
+  user: (userId: string) => string,
+): Pick<StoreKeys, 'files' | 'steering'> => ({
+  files: ({ userId, threadId }) => ({
+    generations: `${prefix}thread:${strict(userId)}:${strict(threadId)}:files`,
+    filed: `${user(userId)}:filed`,
+  }),
+  steering: ({ userId, threadId }) => `${prefix}thread:${strict(userId)}:${strict(threadId)}:steering`,
+});

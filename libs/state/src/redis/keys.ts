@@ -12,6 +12,7 @@ import {
   interruptKeys,
   userTurnKeys,
   timedKeys,
+  threadFileKeys,
 } from './key-groups.js';
 import type { StoreKeys } from './store-keys.js';
 
@@ -58,7 +59,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     runEvents: (userId, runId) => `${prefix}events:${strict(userId)}:${strict(runId)}`,
     runKwargs: (userId, runId) => `${prefix}run:${strict(userId)}:${strict(runId)}:kwargs`,
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
-    steering: ({ userId, threadId }) => `${prefix}thread:${strict(userId)}:${strict(threadId)}:steering`,
+    ...threadFileKeys(prefix, user),
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,
     agents: (userId) => ({ agents: `${user(userId)}:agents`, souls: `${user(userId)}:souls` }),
     ...clientKeys(prefix, user),

@@ -41,6 +41,7 @@ function patternsOf(keys: StoreKeys) {
     erased: [keys.erased],
     idempotency: [`${keys.idempotency(ANY, ANY)}`],
     conversions: [keys.conversions(anyThread)],
+    files: Object.values<string>({ ...keys.files(anyThread) }),
     skills: [keys.skills(ANY)],
     agents: [agents, souls, keys.profile(ANY)],
     items: Object.values<string>({ ...keys.items(ANY) }),
@@ -79,6 +80,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...own.audit,
           ...[own.threads, own.turns, own.runs, own.events, own.executions, own.idempotency].flat(),
           ...own.conversions,
+          ...own.files,
           ...[own.skills, own.agents, own.models, own.memories, own.memoryJobs].flat(),
           ...[own.documents, own.locks, own.accounts, own.volume, own.erasing, own.erased, [tasks]].flat(),
           ...own.requestBuckets,
@@ -119,8 +121,12 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
       };
     case 'sandbox-manager':
       return {
-        reads: [own.ownership, own.skills].flat(),
-        writes: [own.binding, own.executions, own.managers, own.audit, own.volume].flat(),
+        reads: [own.ownership, own.erasing].flat(),
+        writes: [
+          ...[own.binding, own.executions, own.managers, own.audit, own.volume, own.files].flat(),
+          // A manager brings skills that only lie on its disk into the object store.
+          ...own.skills,
+        ],
       };
   }
 }

@@ -26,6 +26,8 @@ export interface StoreKeys {
   /** String: a run's kwargs as JSON; it expires after the end of the run. */
   runKwargs(userId: string, runId: string): string;
   executionPrefix(thread: ThreadKey): string;
+  /** Hash: the generations of a thread's files (files/generations.lua); and the user's threads that have files, a sorted set. */
+  files(thread: ThreadKey): { readonly generations: string; readonly filed: string };
   /** List: messages that wait to join the thread's run; named inside scripts (steering/waiting-list.lua). */
   steering(thread: ThreadKey): string;
   /**

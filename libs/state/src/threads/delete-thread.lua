@@ -5,7 +5,8 @@
   KEYS, ARGV  thread.lua; then the prefix of the thread's execution entries; conversions; jobs, due, user's due
               and running (memory-job.lua); feedback;
               parameters delayed (delayed.lua), outbox (announce-end.lua), ended (true: also a temporary thread that has ended), idempotency (prefix of the
-              user's idempotency keys: those of its runs are removed too; absent: a repeated request is still recognized), interrupted (interrupts.lua)
+              user's idempotency keys: those of its runs are removed too; absent: a repeated request is still recognized), interrupted (interrupts.lua),
+              filed (the user's threads with files)
   Reply  {'ok'}; {'busy'}, {'no_thread'}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/idle.lua
 -- @include ../includes/clock.lua
@@ -43,5 +44,6 @@ redis.call('ZREM', threads_key, thread_id)
 list_interrupts({}, pending_member, nil, record_key)
 if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
 redis.call('UNLINK', record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, inbox_key, sandbox_key, executions_key,
-  usage_key, feed_key, owner_key, conversions_key, jobs_key, more_key(7), steering_key)
+  usage_key, feed_key, owner_key, conversions_key, jobs_key, more_key(7), steering_key, record_key .. ':files')
+if p.filed then redis.call('ZREM', p.filed, thread_id) end
 return { 'ok' }

@@ -131,6 +131,7 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
           delayed: redis.keys.delayedRuns(thread.userId),
           outbox: outboxParams(redis, thread.userId),
           idempotency: withIdempotency ? redis.keys.idempotency(thread.userId, '') : undefined,
+          filed: redis.keys.files(thread).filed,
           ...interruptedParams(redis, thread),
         },
         moreKeys: [

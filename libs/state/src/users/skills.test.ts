@@ -77,4 +77,21 @@ describe(redisSkills, () => {
     expect((await skills.remove(user, 'a'))?.name).toBe('a');
     expect(await skills.remove(user, 'a')).toBeNull();
   });
+
+  test('the manifest of a skill is recorded once, for the skill that was meant', async () => {
+    const added = { ...skill('a'), allowed_tools: [] };
+    await skills.add(user, added, LIMITS);
+    expect(await skills.manifestsOf(user)).toEqual([]);
+    expect(await skills.setManifest(user, { name: 'a', id: newId() }, 'trees/u/1')).toBe(false);
+    expect(await skills.setManifest(user, { name: 'b', id: added.id }, 'trees/u/1')).toBe(false);
+    const outcomes = await Promise.all(['trees/u/1', 'trees/u/2'].map((key) => skills.setManifest(user, added, key)));
+    expect(outcomes.filter((isRecorded) => isRecorded)).toHaveLength(1);
+    const [manifest = ''] = await skills.manifestsOf(user);
+    expect((await skills.read(user)).installed).toEqual([{ ...added, manifest }]);
+    expect(await skills.remove(user, 'a')).toEqual({ ...added, manifest });
+    expect(await skills.setManifest(user, added, 'trees/u/3')).toBe(false);
+    expect(await skills.manifestsOf(user)).toEqual([]);
+    await skills.add(user, { ...skill('c'), manifest: 'trees/u/4' }, LIMITS);
+    expect(await skills.manifestsOf(user)).toEqual(['trees/u/4']);
+  });
 });

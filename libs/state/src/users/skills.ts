@@ -3,7 +3,11 @@ import type { SkillStore, UserSkills } from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 
-const scripts = { add: loadScript('users/add-skill'), remove: loadScript('users/remove-skill') };
+const scripts = {
+  add: loadScript('users/add-skill'),
+  remove: loadScript('users/remove-skill'),
+  replace: loadScript('users/replace-skill'),
+};
 
 const recordOf = (text: string): InstalledSkill => InstalledSkill.parse(JSON.parse(text));
 
@@ -12,8 +16,10 @@ const outcomes = ['added', 'taken', 'full'] as const;
 /** The skills that users switched and installed: a hash per user. */
 export function redisSkills(redis: RedisConnection): SkillStore {
   const keyOf = (userId: string): string => redis.keys.skills(userId);
+  const read: SkillStore['read'] = async (userId) =>
+    userSkills(await redis.use((client) => client.hgetall(keyOf(userId))));
   return {
-    read: async (userId) => userSkills(await redis.use((client) => client.hgetall(keyOf(userId)))),
+    read,
     switchTo: async (userId, name, enabled) => {
       await redis.use((client) => client.hset(keyOf(userId), `e:${SkillName.parse(name)}`, enabled ? '1' : '0'));
     },
@@ -28,6 +34,17 @@ export function redisSkills(redis: RedisConnection): SkillStore {
       const text = await redis.run(scripts.remove, [keyOf(userId)], [name]);
       return typeof text === 'string' ? recordOf(text) : null;
     },
+    setManifest: async (userId, { id, name }, manifest) => {
+      const key = keyOf(userId);
+      const text = await redis.use((client) => client.hget(key, `c:${SkillName.parse(name)}`));
+      if (text === null) return false;
+      const record = recordOf(text);
+      if (record.id !== id || record.manifest !== undefined) return false;
+      const replaced = JSON.stringify(InstalledSkill.parse({ ...record, manifest }));
+      return (await redis.run(scripts.replace, [key], [name, text, replaced])) === 1;
+    },
+    manifestsOf: async (userId) =>
+      (await read(userId)).installed.flatMap(({ manifest }) => (manifest === undefined ? [] : [manifest])),
   };
 }
 

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
+import type { OpenFile } from '@caribou/core';
 import { findFiles, FileRefusedError, listDirectory, searchLines, userFiles } from '@caribou/files';
 import { ON_MACHINE_KERNEL } from './sandbox-traits.js';
 import { type Canary, openCanary } from './sandbox-canary.js';
@@ -27,6 +28,15 @@ async function contentOf(opened: Promise<FileHandle>): Promise<string> {
     return await handle.readFile('utf8');
   } finally {
     await handle.close();
+  }
+}
+
+async function artifactOf(opened: Promise<OpenFile>): Promise<string> {
+  const file = await opened;
+  try {
+    return (await file.stream({ start: 0, end: file.size - 1 }).toArray()).join('');
+  } finally {
+    await file.close();
   }
 }
 
@@ -57,7 +67,7 @@ function operations({ files, home, sandbox }: Canary) {
       ),
     grep: (path: string) =>
       resultOf(searchLines(files, place(path), { pattern: /./, maxResults: 100 }).then(({ found }) => found)),
-    artifact: (path: string) => resultOf(contentOf(users.open(sandbox, path))),
+    artifact: (path: string) => resultOf(artifactOf(users.open(sandbox, path))),
     upload: async (name: string) => {
       const intake = await users.openIntake(sandbox);
       try {

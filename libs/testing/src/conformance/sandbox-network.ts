@@ -208,13 +208,13 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
 
       const second = await underTest.make(home, network);
       await second.create(successor, { fresh: true });
-      expect(readdirSync(join(home, 'egress', sandbox.sandboxId))).toEqual(['m2']);
+      expect(readdirSync(join(home, 'run', 'egress', sandbox.sandboxId))).toEqual(['m2']);
       await driver.remove(sandbox);
       expect(await outputOf(ask('plain', 'site.test', portOf(site)), successor, second)).toMatch(/^200/);
       await second.remove(successor);
       await driver.remove(other);
 
-      expect(readdirSync(join(home, 'egress'))).toEqual([]);
+      expect(readdirSync(join(home, 'run', 'egress'))).toEqual([]);
       await waitFor(async () => (await forwarders()) === 0, { what: 'the end of the forwarders' });
       for (const spec of [sandbox, other]) await driver.create(spec, { fresh: true });
     }, 120_000);
@@ -230,7 +230,7 @@ export function describeSandboxNetwork(name: string, underTest: NetworkUnderTest
         'env | grep -i proxy; ls /run/caribou 2>/dev/null; tail -n +2 /proc/net/tcp; tail -n +2 /proc/net/tcp6 2>/dev/null';
       expect(await outputOf(traces, spec, without)).toBe('');
       expect(await outputOf('tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d " "', spec, without)).toBe('lo');
-      expect(readdirSync(bare)).not.toContain('egress');
+      expect(readdirSync(join(bare, 'run'))).not.toContain('egress');
       await without.remove(spec);
     }, 60_000);
   });

@@ -14,7 +14,8 @@ type Changes = Partial<Omit<SandboxSettings, 'limits'>> & { readonly limits?: Pa
  * `changes`.
  */
 export function testSandboxSettings(homeDir: string, { limits, ...changes }: Changes = {}): SandboxSettings {
-  const settings = sandboxSettings(defaultSandboxConfig(), { homeDir, mounts: mountsBelow(homeDir) });
+  const surroundings = { homeDir, runDir: homeDir, mounts: mountsBelow(homeDir) };
+  const settings = { ...sandboxSettings(defaultSandboxConfig(), surroundings), runDir: join(homeDir, 'run') };
   return { ...settings, ...changes, limits: { ...settings.limits, memoryBytes: 2 * GiB, ...limits } };
 }
 

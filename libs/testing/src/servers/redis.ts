@@ -1,7 +1,6 @@
-import { statfsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootInMemory } from '../util/root-in-memory.js';
 import { firstBytes } from './ports.js';
 import { startServer, type TestServer } from './server-process.js';
 
@@ -16,29 +15,14 @@ export interface RedisOptions {
   readonly login?: { readonly user: string; readonly password: string };
 }
 
-const MEMORY_DISK = '/dev/shm';
-const MEMORY_DISK_BYTES = 1024 ** 3;
-
-/**
- * While a sync of its file takes long, Redis answers writes that are not in the file for up to two seconds: a kill -9 then
- * loses them. A test of a kill must not depend on the disk, so the files lie in memory where there is space.
- */
-function dataRoot(): string {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY_DISK);
-    return bavail * bsize >= MEMORY_DISK_BYTES ? MEMORY_DISK : tmpdir();
-  } catch {
-    return tmpdir();
-  }
-}
-
 /** A real redis-server, `noeviction`. */
 export function startRedis({ appendonly = true, args = [], config, login }: RedisOptions = {}): Promise<TestServer> {
   const signIn = login === undefined ? '' : `AUTH ${login.user} ${login.password}\r\n`;
   return startServer({
     name: 'redis',
     scheme: 'redis',
-    dataRoot: dataRoot(),
+    // A kill of the server must not depend on the disk.
+    dataRoot: rootInMemory(),
     command: async ({ port, dataDir }) => {
       if (config !== undefined) {
         const file = join(dataDir, 'redis.conf');

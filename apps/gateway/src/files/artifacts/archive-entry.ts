@@ -1,6 +1,7 @@
 import { AppError, BadRequestError, ForbiddenError, NotFoundError, TooLargeError } from '@caribou/contracts';
-import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
-import type { OpenFile } from './send-file.js';
+import type { OpenFile } from '@caribou/core';
+import type { Entry, ZipFile } from 'yauzl';
+import { openZip } from '@caribou/skills';
 
 const MAX_ENTRIES = 5_000;
 const MAX_ENTRY_BYTES = 16 * 1024 * 1024;
@@ -99,7 +100,7 @@ export interface ArchiveEntry {
  * @throws {TooLargeError} when a limit is exceeded
  */
 export async function openEntry(archive: OpenFile, inner: string): Promise<ArchiveEntry> {
-  const zip = await mapArchiveErrors(() => fromFdPromise(archive.fd, { autoClose: false, lazyEntries: true }));
+  const zip = await mapArchiveErrors(() => openZip(archive));
   const entry = await mapArchiveErrors(() => findEntry(zip, inner));
   async function* bytes(start: number, end: number): AsyncGenerator<Uint8Array> {
     const inflating = (await zip.openReadStreamPromise(entry)) as AsyncIterable<Uint8Array>;

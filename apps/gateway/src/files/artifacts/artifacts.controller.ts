@@ -1,6 +1,6 @@
 import { Controller, Req, Res } from '@nestjs/common';
 import { fileRoutes, type RouteInput } from '@caribou/contracts';
-import type { ThreadKey } from '@caribou/core';
+import type { OpenFile, ThreadKey } from '@caribou/core';
 import { FileRefusedError, type UserFiles } from '@caribou/files';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '../../auth/principal.js';
@@ -11,7 +11,7 @@ import { archivePath } from './archive-entry.js';
 import { ArtifactEdits, type EditedArtifact } from './artifact-edits.js';
 import { artifactPath } from './artifact-path.js';
 import { sendEntry } from './send-entry.js';
-import { type OpenFile, sendFile } from './send-file.js';
+import { sendFile } from './send-file.js';
 
 type Artifact = RouteInput<(typeof fileRoutes)['artifact']>;
 type Edit = RouteInput<(typeof fileRoutes)['editArtifact']>;
@@ -43,8 +43,8 @@ export class ArtifactsController {
       await sendEntry(archive, inside.inner, options);
       return;
     }
-    const handle = await mapFileRefusals(path, () => this.files.open(thread, path));
-    await sendFile(handle, path, options);
+    const file = await mapFileRefusals(path, () => this.files.open(thread, path));
+    await sendFile(file, path, options);
   }
 
   @Route(fileRoutes.editArtifact)

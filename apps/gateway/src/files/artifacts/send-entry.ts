@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
+import type { OpenFile } from '@caribou/core';
 import { openEntry } from './archive-entry.js';
 import { HEAD_BYTES, sendBody, type SendOptions } from './send-body.js';
-import { type OpenFile, versionOf } from './send-file.js';
+import { lastStreamOf } from './send-file.js';
 
 /** Entries may be cached for some minutes: skills change seldom, and each entry requires reading the archive again. */
 const CACHE_CONTROL = 'private, max-age=300';
@@ -10,18 +11,14 @@ const CACHE_CONTROL = 'private, max-age=300';
 export async function sendEntry(archive: OpenFile, inner: string, options: SendOptions): Promise<void> {
   let streaming = false;
   try {
-    const stat = await archive.stat({ bigint: true });
     const entry = await openEntry(archive, inner);
-    const stream = ({ start, end }: { start: number; end: number }): Readable => {
-      const bytes = Readable.from(entry.bytes(start, end), { objectMode: false });
-      bytes.once('close', () => void archive.close());
-      return bytes;
-    };
+    const stream = ({ start, end }: { start: number; end: number }): Readable =>
+      lastStreamOf(archive, Readable.from(entry.bytes(start, end), { objectMode: false }));
     const body = {
       name: entry.name,
       size: entry.size,
-      modifiedMs: Number(stat.mtimeMs),
-      etag: `"${versionOf(stat)}-${entry.crc32.toString(36)}"`,
+      modifiedMs: archive.modifiedMs,
+      etag: `"${archive.version}-${entry.crc32.toString(36)}"`,
       cacheControl: CACHE_CONTROL,
       head: await entry.head(HEAD_BYTES),
       stream,

@@ -52,19 +52,19 @@ async function adoptPublished(
 
 async function markdownOf({ files, converter }: ConversionPorts, job: ConversionJob): Promise<string> {
   const { file, kind, record, signal } = job;
-  const handle = await files.open(file, uploadPath(file.filename));
+  const document = await files.open(file, uploadPath(file.filename));
   try {
-    const { size, mtimeMs } = await handle.stat();
-    if (!isSameVersion({ sizeBytes: size, modifiedMs: mtimeMs }, record.source)) {
+    const { size, modifiedMs } = document;
+    if (!isSameVersion({ sizeBytes: size, modifiedMs }, record.source)) {
       throw new ConflictError('the file was changed before it was converted');
     }
-    return await converter.toMarkdown(handle.createReadStream({ autoClose: false }), {
+    return await converter.toMarkdown(document.stream({ start: 0, end: size - 1 }), {
       kind,
       signal,
       owner: file.userId,
     });
   } finally {
-    await handle.close();
+    await document.close();
   }
 }
 

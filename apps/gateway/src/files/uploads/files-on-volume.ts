@@ -10,6 +10,7 @@ export function filesOnVolume(files: UserFiles, ensure: () => Promise<void>): Us
     openIntake: (thread, options) => ensureFirst(() => files.openIntake(thread, options)),
     list: (thread, directory, maxFiles) => ensureFirst(() => files.list(thread, directory, maxFiles)),
     copyAll: (thread, to) => ensureFirst(() => files.copyAll(thread, to)),
+    hasHistory: files.hasHistory,
     open: (thread, path) => ensureFirst(() => files.open(thread, path)),
     replaceText: (thread, path, replacement) => ensureFirst(() => files.replaceText(thread, path, replacement)),
     remove: (thread, path) => ensureFirst(() => files.remove(thread, path)),

@@ -24,7 +24,7 @@ export class BranchesService {
       ThreadStore,
       'getThread' | 'readFeed' | 'findFeedRow' | 'history' | 'copyThread' | 'updateState'
     >,
-    @Dependency('userFiles') private readonly files: Pick<UserFiles, 'copyAll'>,
+    @Dependency('userFiles') private readonly files: Pick<UserFiles, 'copyAll' | 'hasHistory'>,
     @Dependency('logger') private readonly logger: Logger,
   ) {}
 
@@ -60,8 +60,7 @@ export class BranchesService {
       parent_thread_id: thread.threadId,
       parent_checkpoint_id: cut.checkpointId,
       branched_from_message_id: messageId,
-      workspace_clone_mode:
-        cut.lastSeq === undefined ? await this.cloneFiles(thread, branch) : 'skipped_historical_turn',
+      workspace_clone_mode: await this.cloneFiles(thread, branch, cut),
       history_seed_mode: 'seeded',
     };
   }
@@ -93,11 +92,14 @@ export class BranchesService {
   }
 
   /** Copies the files. A failure is reported in the reply instead of thrown, because the new thread already exists. */
-  private async cloneFiles(thread: ThreadKey, branch: ThreadKey): Promise<CloneMode> {
+  private async cloneFiles(thread: ThreadKey, branch: ThreadKey, { lastSeq, checkpointId }: Cut): Promise<CloneMode> {
+    const isHistorical = lastSeq !== undefined;
+    if (isHistorical && !this.files.hasHistory) return 'skipped_historical_turn';
     try {
-      const { files, complete } = await this.files.copyAll(thread, branch);
+      const { files, complete } = await this.files.copyAll(thread, branch, isHistorical ? checkpointId : undefined);
       if (!complete) return 'failed';
-      return files === 0 ? 'not_found' : 'current_thread_best_effort';
+      if (files === 0) return 'not_found';
+      return isHistorical ? 'historical_turn' : 'current_thread_best_effort';
     } catch (error) {
       if (!(error instanceof FileRefusedError)) throw error;
       const fields = { event: 'branch.files', outcome: 'error', threadId: branch.threadId, error };

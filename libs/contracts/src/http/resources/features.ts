@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { RunId } from '../../common/ids.js';
 import { route } from '../route.js';
 import { ThreadPath } from '../threads/threads.js';
 
@@ -53,17 +52,6 @@ const channelConnections = route({
   reply: z.object({ connections: None }),
 });
 
-const workspaceChanges = route({
-  name: 'getWorkspaceChanges',
-  group,
-  method: 'GET',
-  path: '/threads/:thread_id/runs/:run_id/workspace-changes',
-  summary: 'What a run changed in the workspace: not recorded here.',
-  params: ThreadPath.extend({ run_id: RunId }),
-  reply: z.object({ available: z.literal(false) }),
-  refusals: [404],
-});
-
 const mcpTasks = route({
   name: 'listMcpTasks',
   group,
@@ -79,6 +67,5 @@ export const featureRoutes = {
   features,
   channels,
   channelConnections,
-  workspaceChanges,
   mcpTasks,
 };

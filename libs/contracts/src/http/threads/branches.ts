@@ -7,7 +7,13 @@ import { ThreadPath } from './threads.js';
  * What happened to the thread's files: copied, skipped because they belong to a later turn, none found, or copying
  * failed.
  */
-export const CloneMode = z.enum(['current_thread_best_effort', 'skipped_historical_turn', 'not_found', 'failed']);
+export const CloneMode = z.enum([
+  'current_thread_best_effort',
+  'historical_turn',
+  'skipped_historical_turn',
+  'not_found',
+  'failed',
+]);
 export type CloneMode = z.infer<typeof CloneMode>;
 
 const BranchReply = z.object({

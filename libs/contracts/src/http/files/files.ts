@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { route } from '../route.js';
-import { ThreadPath } from './threads.js';
+import { ThreadPath } from '../threads/threads.js';
 
 const group = 'Files';
 

@@ -1,0 +1,62 @@
+import type { Config } from '@caribou/config';
+import { type Clock, type Logger, systemClock, type ThreadKey } from '@caribou/core';
+import { objectTreeStore, volumeIdOf, WorkingCopies } from '@caribou/files';
+import { openObjectStore } from '@caribou/objects';
+import { type RedisConnection, redisFileGenerations } from '@caribou/state';
+import { CopyEviction } from './copy-eviction.js';
+import { PlaneFileSync } from './plane-file-sync.js';
+import { SHARED_FILES, type ThreadFileSync } from './thread-file-sync.js';
+
+export interface FilePlane {
+  readonly sync: ThreadFileSync;
+  /** Absent when all machines share one data volume. */
+  readonly eviction?: CopyEviction;
+  /** Whether files are in an object store, so that each machine may have a volume of its own. */
+  readonly isStored: boolean;
+}
+
+const EVICT_MS = 60_000;
+
+/** How long the removal of a sandbox waits until its files are stored; its copy keeps them. */
+const SETTLE_MS = 20_000;
+
+/** What the pool of sandboxes does for the files of its threads. */
+export const poolHooksOf = (sync: ThreadFileSync) => ({
+  fileNotice: (thread: ThreadKey) => sync.takeNotice(thread),
+  onForeign: (thread: ThreadKey) => sync.forget(thread),
+  afterRemoval: async (thread: ThreadKey) => {
+    await sync.settle(thread, SETTLE_MS);
+    sync.forget(thread);
+  },
+});
+
+/** How the files of threads come to this machine: from an object store, if one is configured, else they are there. */
+export function openFilePlane(
+  { files, homeDir, sandbox }: Config,
+  parts: {
+    readonly managerId: string;
+    readonly redis: RedisConnection;
+    readonly logger: Logger;
+    readonly holdsThread: (thread: ThreadKey) => boolean;
+  },
+  clock: Clock = systemClock,
+): FilePlane {
+  if (files === undefined) return { sync: SHARED_FILES, isStored: false };
+  const { managerId, redis, logger, holdsThread } = parts;
+  const generations = redisFileGenerations(redis);
+  const copies = new WorkingCopies({ homeDir, store: objectTreeStore(openObjectStore(files.store, logger)) });
+  const { maxDirectBytes, maxWaitMs, maxCopies } = files;
+  const writer = { managerId, machine: volumeIdOf(homeDir) };
+  const sync = new PlaneFileSync({ copies, generations, writer, clock, logger, maxDirectBytes, maxWaitMs });
+  const eviction = new CopyEviction({
+    copies,
+    generations,
+    clock,
+    logger,
+    maxCopies,
+    minFreeBytes: sandbox.limits.minFreeBytes,
+    everyMs: EVICT_MS,
+    whenIdle: (thread, work) => (holdsThread(thread) ? Promise.resolve() : sync.whenIdle(thread, work)),
+  });
+  return { sync, eviction, isStored: true };
+}

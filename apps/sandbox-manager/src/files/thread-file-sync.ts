@@ -1,0 +1,40 @@
+import type { ThreadKey } from '@caribou/core';
+
+/**
+ * Carries the files of threads between this machine's copy and the object store, where they are true. Calls about one thread are
+ * made one after the other by the implementation.
+ */
+export interface ThreadFileSync {
+  /**
+   * Brings what changed elsewhere to this machine, before a call that reads or changes files begins.
+   *
+   * @throws {UnavailableError} when the files cannot be brought here in time; nothing of the call has begun
+   */
+  refresh(thread: ThreadKey): Promise<void>;
+  /**
+   * Stores what a call has changed. Resolves when it is stored, or when that takes longer than a call may wait: then it is noted that
+   * changes are not stored yet, and they are stored in the background. Never rejects because of the store.
+   *
+   * @param paths virtual paths of the files that changed; absent when any may have
+   */
+  publish(thread: ThreadKey, paths?: readonly string[]): Promise<void>;
+  /**
+   * Stores everything that is not stored yet; returns whether there was something.
+   *
+   * @throws {UnavailableError} when that takes longer than `timeoutMs`; it goes on in the background
+   */
+  settle(thread: ThreadKey, timeoutMs: number): Promise<boolean>;
+  /** What the next result of a command has to say about files of the thread that were lost; the text ends with a newline. */
+  takeNotice(thread: ThreadKey): string | undefined;
+  /** Drops what is known of a thread whose sandbox this manager does not hold any more. */
+  forget(thread: ThreadKey): void;
+}
+
+/** For one data volume that all machines share: there is nothing to carry. */
+export const SHARED_FILES: ThreadFileSync = {
+  refresh: () => Promise.resolve(),
+  publish: () => Promise.resolve(),
+  settle: () => Promise.resolve(false),
+  takeNotice: () => undefined,
+  forget: () => undefined,
+};

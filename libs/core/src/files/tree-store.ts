@@ -1,0 +1,42 @@
+import type { ObjectRange } from '../ports/object-store.js';
+import type { FileContent, FileNode, FilePart, FileTree } from './file-tree.js';
+import type { FileTrees } from './file-generations.js';
+
+/** A file to be stored. */
+export interface FileSource {
+  /** Bytes that `open` gives; a source that gives fewer or more is refused. */
+  readonly size: number;
+  /** Opens the bytes from the start; called again for each attempt. */
+  readonly open: () => AsyncIterable<Uint8Array>;
+}
+
+export interface StoredFile {
+  readonly sha256: string;
+  readonly content: FileContent;
+}
+
+/**
+ * Trees and contents of a user's files in an object store. What is written is not referenced by anything yet, and removed after a
+ * day unless a generation that names it is committed.
+ */
+export interface TreeStore {
+  /** The tree of a part; empty without one. @throws {UnavailableError} also when the stored tree is damaged */
+  read(userId: string, trees: FileTrees, part: FilePart): Promise<FileTree>;
+  /**
+   * Stores a tree; the key of its manifest, undefined for an empty tree. What it costs depends on how much differs from `base`.
+   *
+   * @param base key of the manifest that the tree was made from
+   */
+  write(userId: string, tree: FileTree, base?: string): Promise<string | undefined>;
+  /**
+   * Stores contents; small ones share objects. One result for each source, in order; null for a source that has changed while it was
+   * read, which is stored at the next attempt.
+   */
+  store(userId: string, sources: readonly FileSource[]): Promise<readonly (StoredFile | null)[]>;
+  /**
+   * The bytes of a file. The whole file is checked against its checksum, a range is not.
+   *
+   * @throws {UnavailableError} when the content is missing, cut or altered (`details.reason`)
+   */
+  open(file: FileNode, range?: ObjectRange): AsyncIterable<Uint8Array>;
+}

@@ -1,0 +1,99 @@
+import type { FolderStoreConfig } from '@caribou/config';
+import { NotFoundError } from '@caribou/contracts';
+import type { Clock, ObjectBody, ObjectContent, ObjectInfo, ObjectPage, ObjectRange } from '@caribou/core';
+import { checkBody, openChecked } from '../common/checked-body.js';
+import { withDeadline } from '../common/deadline.js';
+import { behindObject, checkKey, checkKeys, checkPrefix, checkRange } from '../common/object-key.js';
+import type { OpenedStore } from '../common/opened-store.js';
+import { folderFailure } from './folder-failure.js';
+import { infoOf, isMissing, listObjects } from './list-objects.js';
+import { fileOf } from './object-path.js';
+import { openObject, readAtOnce, readInPieces } from './read-object.js';
+import { removeObjects, removeTemporaries } from './remove-objects.js';
+import { writeObject } from './write-object.js';
+
+/** Bodies up to this size are read by `get` itself; those of larger objects when they are used. */
+const SMALL_BYTES = 64 * 1024;
+
+/**
+ * Objects as files in a folder, which several processes and, on a shared disk, several machines can use at once.
+ *
+ * F1 An object appears by a rename: it is whole or not there, whoever is killed at any moment.
+ * F2 A durable store returns from `put` when the file and all directories above it are on the disk.
+ * F3 Only files that were named by this store are objects, and no link is followed.
+ */
+export class FolderObjectStore implements OpenedStore {
+  readonly #settings: FolderStoreConfig;
+  readonly #clock: Pick<Clock, 'now'>;
+
+  constructor(settings: FolderStoreConfig, clock: Pick<Clock, 'now'>) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  async put(key: string, body: ObjectBody, signal?: AbortSignal): Promise<void> {
+    checkKey(key);
+    checkBody(body);
+    const { path: root, isDurable } = this.#settings;
+    await this.#inTime({ signal, bytes: body.size }, (stop) =>
+      writeObject(openChecked(key, body), { root, file: fileOf(root, key), isDurable, signal: stop }),
+    );
+  }
+
+  async get(key: string, range?: ObjectRange, signal?: AbortSignal): Promise<ObjectContent> {
+    checkKey(key);
+    if (range !== undefined) checkRange(range);
+    return this.#inTime({ signal }, () => this.#open(key, range, signal));
+  }
+
+  async #open(key: string, range: ObjectRange | undefined, signal: AbortSignal | undefined): Promise<ObjectContent> {
+    const { path: root, timeoutMs } = this.#settings;
+    const file = fileOf(root, key);
+    const handle = await openObject(file).catch((error: unknown) => {
+      throw isMissing(error) ? new NotFoundError(`object ${key} does not exist`) : error;
+    });
+    try {
+      const stats = await handle.stat();
+      if (!stats.isFile()) throw new NotFoundError(`object ${key} does not exist`);
+      const { size } = stats;
+      if (range !== undefined && range.start >= size) throw behindObject(range, size);
+      const start = range?.start ?? 0;
+      const length = Math.min(range?.end ?? size, size - 1) + 1 - start;
+      if (length > SMALL_BYTES) return { size, body: readInPieces(file, { start, length, timeoutMs, signal }) };
+      return { size, body: piecesOf(await readAtOnce(handle, { start, length })) };
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async head(key: string, signal?: AbortSignal): Promise<ObjectInfo | undefined> {
+    checkKey(key);
+    return this.#inTime({ signal }, () => infoOf(this.#settings.path, key));
+  }
+
+  async remove(keys: readonly string[], signal?: AbortSignal): Promise<void> {
+    checkKeys(keys);
+    await this.#inTime({ signal }, (stop) => removeObjects(this.#settings.path, keys, stop));
+  }
+
+  async list(prefix: string, after = '', signal?: AbortSignal): Promise<ObjectPage> {
+    checkPrefix(prefix);
+    return this.#inTime({ signal }, (stop) => listObjects({ root: this.#settings.path, prefix, after, signal: stop }));
+  }
+
+  async removeLeftovers(olderThanMs: number, signal?: AbortSignal): Promise<number> {
+    const beforeMs = this.#clock.now() - olderThanMs;
+    return this.#inTime({ signal }, (stop) => removeTemporaries(this.#settings.path, beforeMs, stop));
+  }
+
+  #inTime<T>(
+    { signal, bytes = 0 }: { readonly signal: AbortSignal | undefined; readonly bytes?: number },
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    return withDeadline({ timeoutMs: this.#settings.timeoutMs, signal, bytes }, work, folderFailure);
+  }
+}
+
+async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  if (bytes.byteLength > 0) yield bytes;
+}
