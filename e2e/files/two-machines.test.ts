@@ -168,3 +168,18 @@ test('a turn that goes back to an earlier point finds the files of that point', 
   expect(back).toMatch(/first\s+kept/);
   expect(back).not.toContain('new');
 });
+
+test('a thread stays with the machine that has its files when its manager is replaced there', async () => {
+  const threadId = await clientOf(machine(0).gateway).newThread();
+  await command(machine(0), threadId, 'echo 0 > rounds');
+  const holders = (): Machine[] =>
+    machines.filter(({ name }) => existsSync(join(stack.homeDir, name, 'users/default/threads', threadId)));
+  const [holder] = holders();
+  if (holder === undefined) throw new Error('no machine has the files');
+  for (let round = 1; round <= 3; round += 1) {
+    const restart = await killManager(holder);
+    await restart();
+    expect(await command(machine(round), threadId, `cat rounds; echo ${round} >> rounds`)).toContain(`${round - 1}`);
+    expect(holders()).toEqual([holder]);
+  }
+});

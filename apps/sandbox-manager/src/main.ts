@@ -24,7 +24,8 @@ runMain(async () => {
       target: natsTarget(config.nats.url.reveal(), config.nats.security.reveal()),
       queue: MANAGERS_QUEUE,
       logger,
-      subjectParams: { manager_id: parts.managerId },
+      // Without an object store all machines have the same files, and nobody asks for one of them.
+      subjectParams: { manager_id: parts.managerId, machine: parts.plane.machine ?? parts.managerId },
     }),
     logger: nestLogger(logger),
   });

@@ -132,6 +132,7 @@ export { DEFAULT_COMMAND_RULES } from './settings/default-command-rules.js';
 export { rpc, type RpcContract } from './rpc/contract.js';
 export {
   FileExpectation,
+  machineSubject,
   managerSubject,
   MAX_BLOCKED_CHARS,
   SandboxAcquire,

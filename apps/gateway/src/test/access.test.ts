@@ -66,7 +66,8 @@ describe('access', () => {
     };
     // Files are stored by owner, also before their thread exists: files.test.ts. Streams wait for a thread's first run, and
     // commands and goals may create a thread: protocol-limits.test.ts, goals.test.ts.
-    const beforeThread = ['/uploads', '/artifacts', '/stream/events', '/commands'];
+    // Files in an object store have none configured here: file-history.test.ts.
+    const beforeThread = ['/uploads', '/artifacts', '/files', '/stream/events', '/commands'];
     const ofThreads = httpRoutes.filter(
       ({ path, method }) =>
         path.startsWith('/threads/:thread_id') &&

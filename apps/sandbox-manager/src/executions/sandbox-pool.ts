@@ -142,6 +142,13 @@ export class SandboxPool {
     await this.lifecycle.replace(sandbox, before);
   }
 
+  /** Whether the thread is bound to no manager that lives. @throws {UnavailableError} when the registry is unreachable */
+  async isUnbound(thread: ThreadKey): Promise<boolean> {
+    const { registry, managerId } = this.options;
+    const record = await registry.binding(thread);
+    return record === null || (record.managerId !== managerId && !(await registry.isManagerAlive(record.managerId)));
+  }
+
   /** Whether this manager holds a sandbox for the thread. */
   holdsThread(thread: ThreadKey): boolean {
     return this.sandboxes.has(keyOf(thread));

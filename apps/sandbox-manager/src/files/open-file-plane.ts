@@ -13,6 +13,8 @@ export interface FilePlane {
   readonly eviction?: CopyEviction;
   /** Whether files are in an object store, so that each machine may have a volume of its own. */
   readonly isStored: boolean;
+  /** Identifies this machine among those that have files in the object store. */
+  readonly machine?: string;
 }
 
 const EVICT_MS = 60_000;
@@ -58,5 +60,5 @@ export function openFilePlane(
     everyMs: EVICT_MS,
     whenIdle: (thread, work) => (holdsThread(thread) ? Promise.resolve() : sync.whenIdle(thread, work)),
   });
-  return { sync, eviction, isStored: true };
+  return { sync, eviction, isStored: true, machine: writer.machine };
 }

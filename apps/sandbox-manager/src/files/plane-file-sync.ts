@@ -129,6 +129,11 @@ export class PlaneFileSync implements ThreadFileSync {
     return outcome === 'published' || background !== undefined;
   }
 
+  async machineElsewhere(thread: ThreadKey): Promise<string | undefined> {
+    const head = await this.options.generations.head(thread);
+    return head?.machine === this.options.writer.machine ? undefined : head?.machine;
+  }
+
   takeNotice(thread: ThreadKey): string | undefined {
     const state = this.stateOf(thread);
     const { notice } = state;

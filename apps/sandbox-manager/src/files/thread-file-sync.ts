@@ -26,6 +26,8 @@ export interface ThreadFileSync {
   settle(thread: ThreadKey, timeoutMs: number): Promise<boolean>;
   /** What the next result of a command has to say about files of the thread that were lost; the text ends with a newline. */
   takeNotice(thread: ThreadKey): string | undefined;
+  /** The machine that has most of a thread's files, if that is another one. @throws {UnavailableError} */
+  machineElsewhere(thread: ThreadKey): Promise<string | undefined>;
   /** Drops what is known of a thread whose sandbox this manager does not hold any more. */
   forget(thread: ThreadKey): void;
 }
@@ -36,5 +38,6 @@ export const SHARED_FILES: ThreadFileSync = {
   publish: () => Promise.resolve(),
   settle: () => Promise.resolve(false),
   takeNotice: () => undefined,
+  machineElsewhere: () => Promise.resolve(undefined),
   forget: () => undefined,
 };

@@ -1,4 +1,5 @@
 import {
+  machineSubject,
   managerSubject,
   RateLimitedError,
   type RpcContract,
@@ -18,7 +19,7 @@ import {
   SandboxStat,
   SandboxWrite,
 } from '@caribou/contracts';
-import { Limiter, systemClock } from '@caribou/core';
+import { Limiter, systemClock, type ThreadKey } from '@caribou/core';
 import { parseRequest } from '@caribou/nest';
 import type { ThreadFiles } from '@caribou/files';
 import type { SandboxDrivers } from '@caribou/sandbox';
@@ -78,7 +79,15 @@ export class SandboxHandlers {
   constructor(@Inject(SANDBOX_PARTS) private readonly parts: SandboxParts) {}
 
   @MessagePattern(SandboxAcquire.name)
-  async acquire(@Payload() payload: unknown) {
+  async acquire(@Payload() payload: unknown): Promise<Acquired> {
+    const request = parseRequest(SandboxAcquire, payload);
+    const machine = request.elsewhere === true ? await this.machineFor(threadOf(request)) : undefined;
+    return machine === undefined ? this.acquireHere(payload) : { machine };
+  }
+
+  /** The same for a thread whose files are on this machine. */
+  @MessagePattern(machineSubject('{machine}'))
+  async acquireHere(@Payload() payload: unknown): Promise<Acquired> {
     const request = parseRequest(SandboxAcquire, payload);
     this.parts.executor.assertAccepting();
     const record = await this.parts.pool.acquire(threadOf(request), request.epoch);
@@ -169,6 +178,12 @@ export class SandboxHandlers {
     return { released: this.parts.pool.release(threadOf(request), request.sandbox_id) };
   }
 
+  /** The other machine that should get the thread, as it has the files and no manager is bound to it. */
+  private async machineFor(thread: ThreadKey): Promise<string | undefined> {
+    const machine = await this.parts.sync.machineElsewhere(thread);
+    return machine !== undefined && (await this.parts.pool.isUnbound(thread)) ? machine : undefined;
+  }
+
   /**
    * Returns the request when the caller may read in the sandbox.
    *
@@ -184,6 +199,8 @@ export class SandboxHandlers {
     return request;
   }
 }
+
+type Acquired = z.output<(typeof SandboxAcquire)['reply']>;
 
 interface HeldSandboxRequest {
   readonly user_id: string;

@@ -94,7 +94,10 @@ export class ManagerFixture {
     const parts = connectParts({ ...config, sandbox, clocks: { ...config.clocks, ...clocks } }, silentLogger);
     const options = { target: natsTarget(this.nats.url), queue: 'sandbox-manager', logger: silentLogger };
     const app = await NestFactory.createMicroservice(AppModule.on(parts), {
-      ...rpcServerOptions({ ...options, subjectParams: { manager_id: parts.managerId } }),
+      ...rpcServerOptions({
+        ...options,
+        subjectParams: { manager_id: parts.managerId, machine: parts.plane.machine ?? parts.managerId },
+      }),
       logger: false,
     });
     app.useGlobalFilters(new RpcErrorFilter(silentLogger));

@@ -2,6 +2,7 @@ import {
   AppError,
   DeadlineError,
   FencedError,
+  machineSubject,
   managerSubject,
   NotFoundError,
   type RpcContract,
@@ -44,8 +45,12 @@ export interface ManagerCallOptions {
  * execution.
  */
 const ATTACH_MS = 30_000;
+/** How long a manager of the machine that has a thread's files may take, before any other one is asked. */
+const MACHINE_MS = 2_000;
 const RETRY_MS = 250;
 const MAX_BINDINGS = 10_000;
+
+type Acquired = Exclude<z.output<typeof SandboxAcquire.reply>, { readonly machine: string }>;
 
 export interface ManagerRequest<Reply extends z.ZodType> {
   readonly contract: RpcContract<z.ZodType, Reply>;
@@ -129,19 +134,32 @@ export class ManagerCalls {
   }
 
   /** @throws {DeadlineError} after the contract's timeout */
-  private async acquireWithRetries(
-    scope: SandboxScope,
-    signal: AbortSignal,
-  ): Promise<z.output<typeof SandboxAcquire.reply>> {
+  private async acquireWithRetries(scope: SandboxScope, signal: AbortSignal): Promise<Acquired> {
     const { bus, clock, acquireMs } = this.options;
     const deadline = clock.monotonicMs() + SandboxAcquire.timeoutMs;
-    for (;;) {
+    for (let elsewhere = true; ; ) {
       const timeoutMs = Math.max(1, Math.min(acquireMs, deadline - clock.monotonicMs()));
       try {
-        return await bus.call({ contract: SandboxAcquire }, scopeFields(scope), { signal, timeoutMs });
+        const payload = elsewhere ? { ...scopeFields(scope), elsewhere } : scopeFields(scope);
+        const reply = await bus.call({ contract: SandboxAcquire }, payload, { signal, timeoutMs });
+        const acquired = 'machine' in reply ? await this.acquireAt(reply.machine, scope, signal) : reply;
+        if (acquired !== undefined) return acquired;
+        elsewhere = false;
       } catch (cause) {
         if (!(cause instanceof DeadlineError) || clock.monotonicMs() >= deadline) throw cause;
       }
+    }
+  }
+
+  /** From a manager of the machine that has the thread's files; undefined when none of them answers. */
+  private async acquireAt(machine: string, scope: SandboxScope, signal: AbortSignal): Promise<Acquired | undefined> {
+    const target = { contract: SandboxAcquire, subject: machineSubject(machine) };
+    try {
+      const reply = await this.options.bus.call(target, scopeFields(scope), { signal, timeoutMs: MACHINE_MS });
+      return 'machine' in reply ? undefined : reply;
+    } catch (cause) {
+      if (cause instanceof DeadlineError || isAway(cause)) return undefined;
+      throw cause;
     }
   }
 

@@ -108,6 +108,7 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
       CANCEL_ALL,
       SandboxAcquire.name,
       SandboxBlocked.name,
+      // Those of one manager, and those of a machine (machineSubject).
       managerSubject(ANY, { name: ANY }),
       ...consume('turns'),
       ...(['turns', 'subagents', 'memory', 'deadLetters'] as const).flatMap(provision),
@@ -125,6 +126,7 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
       runEventsSubject(ANY),
       SandboxAcquire.name,
       SandboxBlocked.name,
+      // Those of one manager, and those of a machine (machineSubject).
       managerSubject(ANY, { name: ANY }),
       ...consume('subagents'),
       ...inspect('deadLetters'),

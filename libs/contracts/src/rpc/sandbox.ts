@@ -19,13 +19,25 @@ export const MAX_WRITE_BYTES = 1024 * 1024;
 /** Maximum characters of a blocked command that are recorded. */
 export const MAX_BLOCKED_CHARS = 2048;
 
-/** Served by any manager (queue group): binds the thread to a sandbox, creating it when there is none. */
+/**
+ * Served by any manager (queue group): binds the thread to a sandbox, creating it when there is none. A caller that accepts
+ * `elsewhere` may be told the machine that has the thread's files, whose managers serve `machineSubject`.
+ */
 export const SandboxAcquire = rpc({
   name: 'sandbox.acquire',
-  request: z.object(scope),
-  reply: z.object({ sandbox_id: z.string(), manager_id: z.string(), driver: SandboxDriverKind }),
+  request: z.object({
+    ...scope,
+    elsewhere: z.boolean().optional().describe('The caller accepts the name of a machine'),
+  }),
+  reply: z.union([
+    z.object({ sandbox_id: z.string(), manager_id: z.string(), driver: SandboxDriverKind }),
+    z.object({ machine: z.string().min(1).max(128) }),
+  ]),
   timeoutMs: 60_000,
 });
+
+/** Subject on which the managers of a machine serve `SandboxAcquire`. */
+export const machineSubject = (machine: string): string => `${SandboxAcquire.name}.${machine}`;
 
 /** Served by any manager: checks whether new threads can get a sandbox, and of which kind. */
 export const SandboxProbe = rpc({

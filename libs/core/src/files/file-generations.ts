@@ -22,6 +22,8 @@ export interface FileHead extends FileGeneration {
    * beyond it is dropped, not merged.
    */
   readonly resetAt: number;
+  /** The machine whose manager committed last, which has most of the files; absent when only people did. */
+  readonly machine?: string;
   /** The manager that holds changes which are not stored yet, since when (milliseconds since the epoch, by Redis' clock). */
   readonly unpublished?: UnpublishedFiles;
 }

@@ -32,6 +32,7 @@ replace_generation(key, head or {}, number, work, uploads)
 redis.call('HSET', key, 'bytes', bytes, 'files', files)
 -- A person's change says nothing about what a manager has yet to store.
 if manager ~= '' then
+  redis.call('HSET', key, 'machine', machine)
   if remains ~= '1' then redis.call('HDEL', key, 'unpublished')
   elseif not head or head.unpublished == '' then
     redis.call('HSET', key, 'unpublished', manager .. ' ' .. machine .. ' ' .. string.format('%.0f', now_ms))

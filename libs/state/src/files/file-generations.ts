@@ -14,7 +14,17 @@ const scripts = {
 };
 
 /** Fields of the hash, in the order of head-reply.lua. */
-const HEAD_FIELDS = ['home', 'generation', 'work', 'uploads', 'bytes', 'files', 'reset_at', 'unpublished'] as const;
+const HEAD_FIELDS = [
+  'home',
+  'generation',
+  'work',
+  'uploads',
+  'bytes',
+  'files',
+  'reset_at',
+  'unpublished',
+  'machine',
+] as const;
 const MAX_LISTED = 1_000;
 
 const treesOf = (work: string, uploads: string): FileTrees => ({
@@ -29,7 +39,9 @@ function unpublishedOf(text: string): UnpublishedFiles | undefined {
 }
 
 function headOf(values: readonly (string | null)[]): FileHead {
-  const [home, generation, work, uploads, bytes, files, resetAt, unpublished] = values.map((value) => value ?? '');
+  const [home, generation, work, uploads, bytes, files, resetAt, unpublished, machine] = values.map(
+    (value) => value ?? '',
+  );
   return {
     home: home ?? '',
     generation: Number(generation),
@@ -38,6 +50,7 @@ function headOf(values: readonly (string | null)[]): FileHead {
     files: Number(files),
     resetAt: Number(resetAt),
     ...omitUndefined({ unpublished: unpublishedOf(unpublished ?? '') }),
+    ...(machine === undefined || machine === '' ? {} : { machine }),
   };
 }
 

@@ -5,6 +5,7 @@
 --   reset_at     the last generation that went back to the work of an earlier one, '0' for none
 --   captured     the newest generation that a checkpoint names
 --   complete     '1' when all checkpoints without a generation were written before there were files
+--   machine      of the manager that committed last
 --   unpublished  'manager machine ms': changes of that manager are not stored yet
 --   g:<n>        'work uploads' of a generation that the head or a checkpoint names
 --   c:<id>       the generation of a checkpoint
@@ -25,7 +26,7 @@ local function replace_generation(key, head, number, work, uploads)
 end
 
 local function read_files_head(key)
-  local names = { 'home', 'generation', 'work', 'uploads', 'bytes', 'files', 'reset_at', 'captured', 'complete', 'unpublished' }
+  local names = { 'home', 'generation', 'work', 'uploads', 'bytes', 'files', 'reset_at', 'captured', 'complete', 'unpublished', 'machine' }
   local values = redis.call('HMGET', key, unpack(names))
   if not values[1] then return nil end
   local head = {}
