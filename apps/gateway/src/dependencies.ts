@@ -78,7 +78,9 @@ export async function createDependencies(config: Config, logger: Logger) {
   const tracing = await createTracing({ service: 'gateway', endpoint: config.otlpEndpoint?.reveal(), logger });
   const metrics = createMetrics({ service: 'gateway' });
   const onScript = (name: string, durationMs: number): void => metrics.scriptEnded(name, durationMs);
-  const redis = createRedis({ url: config.redis.url.reveal(), ...config.redis.security.reveal(), logger, onScript });
+  const storesFiles = config.files !== undefined;
+  const address = { url: config.redis.url.reveal(), ...config.redis.security.reveal() };
+  const redis = createRedis({ ...address, storesFiles, logger, onScript });
   const bus = connectGatewayBus(config, logger);
   const files = openFiles(config, { redis, bus, logger });
   const memory = new MemoryWatch(redis, { maxShare: config.quotas.maxStoreShare, logger });

@@ -20,12 +20,13 @@ export interface Connections {
 
 /** Connects to Redis and NATS in the background, both until they are closed. */
 export function openConnections({ service, config, logger, ...streams }: ConnectionOptions): Connections {
-  const { redis, nats, clocks } = config;
+  const { redis, nats, clocks, files } = config;
+  const storesFiles = files !== undefined;
   const metrics = createMetrics({ service });
   const onScript = (name: string, durationMs: number): void => metrics.scriptEnded(name, durationMs);
   return {
     metrics,
-    redis: createRedis({ url: redis.url.reveal(), ...redis.security.reveal(), logger, onScript }),
+    redis: createRedis({ url: redis.url.reveal(), ...redis.security.reveal(), storesFiles, logger, onScript }),
     bus: connectBus({
       url: nats.url.reveal(),
       ...nats.security.reveal(),

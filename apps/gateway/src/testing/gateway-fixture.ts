@@ -67,7 +67,7 @@ export class GatewayFixture {
   }
 
   connectRedis(): RedisConnection {
-    const redis = createRedis({ url: this.redis.url });
+    const redis = createRedis({ url: this.redis.url, storesFiles: true });
     this.closeAtEnd(() => redis.close());
     return redis;
   }

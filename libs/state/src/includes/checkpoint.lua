@@ -13,7 +13,8 @@
 -- Texts read by `take`: checkpoint (checkpoint-text.lua), event JSON without id and time, messages, channel values.
 -- @include checkpoint-text.lua
 -- @include ../files/generations.lua
-local files_key = record_key .. ':files'
+-- Nil where files lie on a data volume: nothing is known of their generations then.
+local files_key = p.files and record_key .. ':files'
 
 -- Whether the thread has changed since the writer read it.
 local function is_stale(record, c)
@@ -60,7 +61,7 @@ local function prune(record)
       if has_event_log(id) then break end
       redis.call('HDEL', checkpoints_key, id)
       redis.call('ZREM', order_key, id)
-      redis.call('HDEL', files_key, 'c:' .. id)
+      if files_key then redis.call('HDEL', files_key, 'c:' .. id) end
       surplus = surplus - 1
     end
     record.pruned = id
@@ -99,9 +100,9 @@ local function write_checkpoint(record, c, written, run)
   redis.call('ZADD', order_key, 0, id)
   if c.channels then
     show_values(record, c.channels)
-    reset_files(files_key, c.parent)
+    if files_key then reset_files(files_key, c.parent) end
   end
-  capture_files(files_key, id)
+  if files_key then capture_files(files_key, id) end
   if c.free then
     for _, field in ipairs(c.free) do redis.call('HDEL', log_key, field) end
     append_to(fields, 'swept', c.swept)

@@ -22,7 +22,7 @@ end
 local function drop_checkpoint(id)
   redis.call('HDEL', checkpoints_key, id)
   redis.call('ZREM', order_key, id)
-  redis.call('HDEL', record_key .. ':files', 'c:' .. id)
+  if p.files then redis.call('HDEL', record_key .. ':files', 'c:' .. id) end
 end
 
 -- Removes a base that no run needs any more if pruning has passed it already.

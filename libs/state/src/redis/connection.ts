@@ -17,6 +17,8 @@ export interface RedisOptions extends RedisSecurity {
   readonly commandTimeoutMs?: number;
   /** Upper bound of the growing pause between reconnects, default 1000. */
   readonly maxReconnectDelayMs?: number;
+  /** Whether the files of threads are in an object store, so that checkpoints name their generations; default false. */
+  readonly storesFiles?: boolean;
   readonly logger?: Logger;
   /** Called after each script that Redis answered, with the milliseconds from the request to the reply. */
   readonly onScript?: (name: string, durationMs: number) => void;
@@ -117,7 +119,7 @@ const PROBE_TTL_MS = 60_000;
 const CHECKED_FOR_MS = 60_000;
 const MAX_CHECKED_THREADS = 10_000;
 
-interface PartOptions extends Pick<RedisOptions, 'onScript'> {
+interface PartOptions extends Pick<RedisOptions, 'onScript' | 'storesFiles'> {
   readonly hasFiles?: boolean;
   readonly probeKey?: string;
 }
@@ -132,6 +134,8 @@ export class RedisConnection {
   readonly checkedThreads = new LRUCache<string, true>({ max: MAX_CHECKED_THREADS, ttl: CHECKED_FOR_MS });
   /** The same for all parts, so that a part stays empty when nothing is stored in it. */
   private readonly probeKey: string;
+  /** Whether checkpoints name the generations of files. */
+  readonly storesFiles: boolean;
   private readonly onScript: NonNullable<RedisOptions['onScript']>;
 
   constructor(
@@ -141,6 +145,7 @@ export class RedisConnection {
   ) {
     this.keys = storeKeys(keyPrefix, options);
     this.probeKey = options.probeKey ?? this.keys.probe;
+    this.storesFiles = options.storesFiles ?? false;
     this.onScript = options.onScript ?? (() => undefined);
   }
 
@@ -198,5 +203,5 @@ export const createRedis = (options: RedisOptions): RedisConnection =>
   new RedisConnection(
     new SocketLink(options),
     options.keyPrefix ?? 'caribou:',
-    omitUndefined({ onScript: options.onScript }),
+    omitUndefined({ onScript: options.onScript, storesFiles: options.storesFiles }),
   );

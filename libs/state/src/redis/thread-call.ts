@@ -55,7 +55,8 @@ async function callChecked(
   const member = pendingMember(thread);
   const checked = redis.checkedThreads.get(member);
   const keys = [...Object.values<string>({ ...redis.keys.thread(thread) }), ...(call.moreKeys ?? [])];
-  const params = { ...call.params, checked, erasing: redis.keys.erasing };
+  const files = redis.storesFiles ? true : undefined;
+  const params = { ...call.params, checked, files, erasing: redis.keys.erasing };
   const prefixes = [redis.keys.runPrefix(thread.userId), redis.keys.eventsPrefix(thread.userId)];
   const args = [...prefixes, member, thread.threadId, JSON.stringify(params), ...(call.texts ?? [])];
   try {

@@ -60,7 +60,7 @@ local function roll_back()
   local channels = {}
   if base ~= '' then channels = checkpoint_of(base, redis.call('HGET', checkpoints_key, base)).channels end
   show_values(record, channels)
-  reset_files(files_key, base)
+  if files_key then reset_files(files_key, base) end
   record.head = base
   drop_rows(run)
   forget_waiting(record, run.run_id)

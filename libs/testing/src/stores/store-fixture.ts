@@ -86,7 +86,7 @@ export const textsOf = (messages: readonly Message[]): unknown[] => messages.map
 
 export function openStores(url: string, options: StoreOptions = {}): StoreFixture {
   const prefix = `test-${newId()}:`;
-  const redis = createRedis({ url, keyPrefix: prefix });
+  const redis = createRedis({ url, keyPrefix: prefix, storesFiles: true });
   const runs = redisRunStore(redis, options);
   const threads = redisThreadStore(redis, options);
   const keys = async (): Promise<string[]> => (await redis.use((client) => client.keys(`${prefix}*`))).sort();
