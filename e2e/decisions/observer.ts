@@ -35,7 +35,7 @@ export const endsIn = (events: readonly SeenEvent[]): number =>
       method === 'lifecycle' && namespace.length === 0 && data['event'] !== 'running' && data['event'] !== 'started',
   ).length;
 
-/** Reads the events of a thread from its beginning, and goes on at another gateway after the last event when its own is gone. */
+/** Reads the events of a thread from its beginning, and continues at another gateway after the last event when its own is gone. */
 export interface Observer {
   readonly events: readonly SeenEvent[];
   /** How often it had to connect again. */

@@ -80,7 +80,7 @@ async function runNodes(agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
   }
 }
 
-/** Runs nodes until the run ends there, and goes on where the end is put off. */
+/** Runs nodes until the run ends, and continues where its end is postponed. */
 async function runToEnd(agent: AgentRun, draft: TurnDraft): Promise<RunEnd> {
   let following = pauseAtStart(agent, draft) ?? (await firstNode(agent, draft));
   for (;;) {

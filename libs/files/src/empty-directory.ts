@@ -9,11 +9,11 @@ const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOL
 const OWNER_BITS = 0o700;
 
 /**
- * Removes everything in a directory but an entry with the name `kept`. Returns whether nothing else is left: not when the signal
+ * Removes everything in a directory but an entry with the name `except`. Returns whether nothing else is left: not when the signal
  * stopped it. All that a command created is removed by descriptors, links are not followed, and depth costs nothing: directories
  * are moved up before they are emptied. The directory itself is out of reach of sandboxes.
  */
-export async function emptyDirectory(path: string, signal: AbortSignal, kept?: string): Promise<boolean> {
+export async function emptyDirectory(path: string, signal: AbortSignal, except?: string): Promise<boolean> {
   const top = await unless('ENOENT', open(path, DIRECTORY));
   if (top === undefined) return true;
   try {
@@ -21,7 +21,7 @@ export async function emptyDirectory(path: string, signal: AbortSignal, kept?: s
     while (left && !signal.aborted) {
       left = false;
       for await (const { name } of await opendir(below(top, '.'))) {
-        if (name === kept) continue;
+        if (name === except) continue;
         if (signal.aborted) return false;
         left = true;
         await removeBelow(top, name, signal);

@@ -5,6 +5,7 @@ import { inParallel, inTurn } from '../sample.js';
 import { SIZED_RESULT_CONFIG, toolTurn } from '../tool-turn.js';
 import { growthByKind, type KindOfKeys, type StoredKey } from './stored-keys.js';
 import { langGraphTarget } from '../turns.js';
+import { listKeys } from './list-keys.js';
 
 const THREADS = 8;
 const TURNS_PER_THREAD = 10;
@@ -30,11 +31,11 @@ export async function storedBytes(): Promise<StoredBytes> {
     const target = langGraphTarget('caribou', fleet.apiUrl);
     const grown = async (script: string): Promise<readonly KindOfKeys[]> => {
       const threads = await target.prepare(THREADS);
-      const before = await listKeys(redis);
+      const before = await listStored(redis);
       await inParallel(THREADS, THREADS, (at) =>
         inTurn(TURNS_PER_THREAD, () => target.turn(threads[at] ?? '', script)),
       );
-      return perTurn(growthByKind(before, await listKeys(redis)));
+      return perTurn(growthByKind(before, await listStored(redis)));
     };
     return { plain: await grown(simpleTurn()), tool: await grown(toolTurn(CALLS_PER_TOOL_TURN, RESULT_CHARS)) };
   } finally {
@@ -46,21 +47,13 @@ export async function storedBytes(): Promise<StoredBytes> {
 const perTurn = (kinds: readonly KindOfKeys[]): readonly KindOfKeys[] =>
   kinds.map((kind) => ({ ...kind, bytes: kind.bytes / (THREADS * TURNS_PER_THREAD) }));
 
-const KEYS_PER_PAGE = 1_000;
-
 /** Deletes all event logs and lists the other keys with their sizes. */
-async function listKeys(redis: RedisConnection): Promise<readonly StoredKey[]> {
-  const names = new Set<string>();
-  let cursor = '0';
-  do {
-    const [next, page] = await redis.use((client) => client.scan(cursor, 'COUNT', KEYS_PER_PAGE));
-    for (const name of page) names.add(name);
-    cursor = next;
-  } while (cursor !== '0');
+async function listStored(redis: RedisConnection): Promise<readonly StoredKey[]> {
+  const names = await listKeys(redis);
   const isEventLog = (name: string): boolean => /^caribou:(?:tasks:)?events:/.test(name);
-  const logs = [...names].filter(isEventLog);
+  const logs = names.filter(isEventLog);
   if (logs.length > 0) await redis.use((client) => client.del(...logs));
-  const others = [...names].filter((name) => !isEventLog(name));
+  const others = names.filter((name) => !isEventLog(name));
   return inParallel(others.length, 64, async (at): Promise<StoredKey> => {
     const name = others[at] ?? '';
     const bytes = await redis.use((client) => client.memory('USAGE', name, 'SAMPLES', 0));

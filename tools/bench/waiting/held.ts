@@ -4,6 +4,10 @@ import { type CpuByProcess, cpuMeter } from '../cpu-time.js';
 import type { Fleet, Service } from '../fleet.js';
 import type { Retained } from '../processes.js';
 import { sum } from '../sample.js';
+import { listKeys } from '../store/list-keys.js';
+
+/** Logs that one command deletes. */
+const LOGS_PER_CALL = 1_000;
 
 /** What a service holds; caches by its own metric, which are bounded and forget what is old. */
 export interface HeldByService extends Retained {
@@ -132,24 +136,11 @@ async function heldInRedis(redis: RedisConnection): Promise<HeldInRedis> {
 export const usedBytes = (redis: RedisConnection): Promise<number> =>
   redis.use(async (client) => figureIn(await client.info('memory'), 'used_memory'));
 
-const KEYS_PER_PAGE = 1_000;
-
-async function listKeys(redis: RedisConnection): Promise<readonly string[]> {
-  const names = new Set<string>();
-  let cursor = '0';
-  do {
-    const [next, page] = await redis.use((client) => client.scan(cursor, 'COUNT', KEYS_PER_PAGE));
-    for (const name of page) names.add(name);
-    cursor = next;
-  } while (cursor !== '0');
-  return [...names];
-}
-
 /** Removes the event logs of ended runs, as their deadline of an hour would. */
 export async function removeEventLogs(redis: RedisConnection): Promise<void> {
   const logs = (await listKeys(redis)).filter((name) => /^caribou:(?:tasks:)?events:/.test(name));
-  for (let at = 0; at < logs.length; at += KEYS_PER_PAGE)
-    await redis.use((client) => client.del(...logs.slice(at, at + KEYS_PER_PAGE)));
+  for (let at = 0; at < logs.length; at += LOGS_PER_CALL)
+    await redis.use((client) => client.del(...logs.slice(at, at + LOGS_PER_CALL)));
 }
 
 interface Connections {

@@ -100,11 +100,13 @@ export class PlaneFileSync implements ThreadFileSync {
     const state = this.stateOf(thread);
     if (state.background !== undefined) {
       state.background.repeat();
+      // The publication under way may have seen these changes or not, and says at its end that everything is stored.
+      await this.options.generations.noteUnpublished(thread, this.options.writer);
       return;
     }
     const work = this.lanes.run(keyOf(thread), () => this.publishOnce(thread, paths));
     const { maxWaitMs, clock } = this.options;
-    if (await settlesWithin(work, maxWaitMs, clock).catch(() => true)) {
+    if (await settlesWithin(work, maxWaitMs, clock)) {
       await work.catch((error: unknown) => this.onFailure(thread, error));
       return;
     }
@@ -205,8 +207,9 @@ export class PlaneFileSync implements ThreadFileSync {
   }
 
   private async continueLater(thread: ThreadKey, running: Promise<void> | undefined): Promise<void> {
-    await this.options.generations.noteUnpublished(thread, this.options.writer);
+    // Before anything that may fail, as nobody else handles an error of what is running.
     this.startBackground(thread, () => running ?? this.publishInBackground(thread));
+    await this.options.generations.noteUnpublished(thread, this.options.writer);
   }
 
   private async publishInBackground(thread: ThreadKey): Promise<void> {
@@ -229,7 +232,10 @@ export class PlaneFileSync implements ThreadFileSync {
       },
     });
     state.background = background;
-    background.start(first, () => this.publishInBackground(thread));
+    background.start(first, async () => {
+      await this.options.generations.noteUnpublished(thread, this.options.writer);
+      await this.publishInBackground(thread);
+    });
   }
 
   private stateOf(thread: ThreadKey): CopyState {

@@ -21,7 +21,7 @@ export interface ThreadFileSync {
   /**
    * Stores everything that is not stored yet; returns whether there was something.
    *
-   * @throws {UnavailableError} when that takes longer than `timeoutMs`; it goes on in the background
+   * @throws {UnavailableError} when that takes longer than `timeoutMs`; the work continues in the background
    */
   settle(thread: ThreadKey, timeoutMs: number): Promise<boolean>;
   /** What the next result of a command has to say about files of the thread that were lost; the text ends with a newline. */

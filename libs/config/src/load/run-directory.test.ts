@@ -5,14 +5,14 @@ import { defaultRunDirectory, readRunDirectory } from './run-directory.js';
 
 describe('readRunDirectory', () => {
   test('is CARIBOU_RUN_DIR, a relative one from the working directory', () => {
-    expect(readRunDirectory({ env: { CARIBOU_RUN_DIR: '/srv/run' }, cwd: '/work' })).toBe('/srv/run');
-    expect(readRunDirectory({ env: { CARIBOU_RUN_DIR: 'run' }, cwd: '/work' })).toBe('/work/run');
+    expect(readRunDirectory({ env: { CARIBOU_RUN_DIR: '/srv/run' }, cwd: '/srv/app' })).toBe('/srv/run');
+    expect(readRunDirectory({ env: { CARIBOU_RUN_DIR: 'run' }, cwd: '/srv/app' })).toBe('/srv/app/run');
   });
 
   test('has a default when the variable is missing or empty', () => {
-    const unset = readRunDirectory({ env: {}, cwd: '/work' });
+    const unset = readRunDirectory({ env: {}, cwd: '/srv/app' });
 
-    expect(readRunDirectory({ env: { CARIBOU_RUN_DIR: ' ' }, cwd: '/work' })).toBe(unset);
+    expect(readRunDirectory({ env: { CARIBOU_RUN_DIR: ' ' }, cwd: '/srv/app' })).toBe(unset);
     expect(unset).toBe(defaultRunDirectory(process.getuid?.() ?? 0));
   });
 });

@@ -21,7 +21,7 @@ export const MAX_BLOCKED_CHARS = 2048;
 
 /**
  * Served by any manager (queue group): binds the thread to a sandbox, creating it when there is none. A caller that accepts
- * `elsewhere` may be told the machine that has the thread's files, whose managers serve `machineSubject`.
+ * `elsewhere` may get the name of the machine that has the thread's files, whose managers serve `machineSubject`.
  */
 export const SandboxAcquire = rpc({
   name: 'sandbox.acquire',

@@ -6,7 +6,7 @@ import { closedDirectoryOf, type CommandIdentity, commandIdentity, errnoOf } fro
 /**
  * Where the skills of users lie on the data volume, below `users/<user>/skills`:
  *
- *   staging/<any>     a skill that is being installed or fetched
+ *   staging/<token>   a skill that is being installed or fetched
  *   installed/<id>    an installed skill: its files never change
  *   fetched/<id>      a copy of one whose files are in the object store, which may be removed at any time
  *   views/<version>   the skills that are switched on, as mounted into the user's sandboxes

@@ -18,7 +18,7 @@ const RESTART_MS = 1_000;
  * Bash: $1 is the folder of records, $2 the manager. Each line of its input is the time, in hundredths of a second since
  * the machine's start, at which the lease is over; then, and at the end of the input, it kills the recorded process
  * groups of the manager's commands. A process counts only with the start time that was recorded. It waits for a second
- * at most, as its clock, unlike that of waits, goes on while the machine is suspended. A wait may end within a line.
+ * at most, as its clock, unlike that of waits, continues while the machine is suspended. A wait may end within a line.
  */
 const SCRIPT = `shopt -s nullglob
 trap '' TERM INT HUP
