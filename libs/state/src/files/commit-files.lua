@@ -25,7 +25,7 @@ if (head and head.home or '') ~= home or (head and head.generation or '') ~= gen
 end
 local number = string.format('%.0f', (head and tonumber(head.generation) or 0) + 1)
 if not head then
-  redis.call('HSET', key, 'home', new_home, 'reset_at', '0', 'complete', complete)
+  redis.call('HSET', key, 'home', new_home, 'reset_at', '0', 'complete', complete == '1' and string.format('%.0f', now_us) or '')
   redis.call('ZADD', KEYS[2], now_ms, thread_id)
 end
 replace_generation(key, head or {}, number, work, uploads)

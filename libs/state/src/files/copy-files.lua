@@ -14,7 +14,7 @@ local work, uploads = source.work, source.uploads
 if at ~= '' then
   local generation = redis.call('HGET', KEYS[1], 'c:' .. at)
   if generation then work, uploads = trees_of(KEYS[1], generation)
-  elseif source.complete == '1' then return { 'none' } end
+  elseif had_no_files(source, at) then return { 'none' } end
 end
 redis.call('COPY', KEYS[1], KEYS[2])
 local fields = redis.call('HKEYS', KEYS[2])

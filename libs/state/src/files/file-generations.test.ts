@@ -2,6 +2,8 @@ import { ConflictError, FencedError, type HumanMessage, omitUndefined } from '@c
 import type { FileGenerations, FileHead, FileTrees, ThreadKey } from '@caribou/core';
 import { human, type StoreFixture, thread, useStore } from '@caribou/testing';
 import { redisSandboxRegistry } from '../executions/sandbox-registry.js';
+import { createRedis } from '../redis/connection.js';
+import { redisThreadStore } from '../thread-store.js';
 import { redisFileGenerations } from './file-generations.js';
 
 let store: StoreFixture;
@@ -143,6 +145,21 @@ describe(redisFileGenerations, () => {
     await say(key, human('2'));
     await say(key, human('1b'), before);
     expect(await files.head(key)).toMatchObject({ generation: 1, trees: { work: 'w1' } });
+  });
+
+  test('files stay when the thread goes back to a checkpoint of a process that noted none', async () => {
+    const key = await emptyThread();
+    await put(key, { work: 'w1' });
+    const other = createRedis({ url: store.url, keyPrefix: store.prefix });
+    try {
+      const view = await redisThreadStore(other).updateState(key, { messages: [human('1')] });
+      await say(key, human('2'));
+      expect(await files.atCheckpoint(key, view.checkpointId ?? '')).toBeNull();
+      await say(key, human('1b'), view.checkpointId ?? '');
+      expect(await files.head(key)).toMatchObject({ generation: 1, trees: { work: 'w1' } });
+    } finally {
+      await other.close();
+    }
   });
 
   test('a copy has the files of a checkpoint under a home of its own', async () => {

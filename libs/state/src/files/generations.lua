@@ -4,7 +4,7 @@
 --   bytes, files as of the last commit
 --   reset_at     the last generation that went back to the work of an earlier one, '0' for none
 --   captured     the newest generation that a checkpoint names
---   complete     '1' when all checkpoints without a generation were written before there were files
+--   complete     µs of the first commit, when there were no files before it: checkpoints of before had none; '' when nobody knows
 --   machine      of the manager that committed last
 --   unpublished  'manager machine ms': changes of that manager are not stored yet
 --   g:<n>        'work uploads' of a generation that the head or a checkpoint names
@@ -40,12 +40,20 @@ local function capture_files(key, checkpoint)
   if generation then redis.call('HSET', key, 'c:' .. checkpoint, generation, 'captured', generation) end
 end
 
+-- @include ../includes/checkpoint-text.lua
+-- Whether a checkpoint without a generation is from before the first file; '' is before the first checkpoint. A later one was written
+-- by a process that does not note generations, so nobody knows its files.
+local function had_no_files(head, checkpoint)
+  if head.complete == '' then return false end
+  return checkpoint == '' or micros_of(checkpoint) <= tonumber(head.complete)
+end
+
 -- Makes the work of a checkpoint the head's; uploads stay. Without a checkpoint, or for one from before the first file, there is none.
 local function reset_files(key, checkpoint)
   local head = read_files_head(key)
   if not head then return end
   local at = checkpoint ~= '' and redis.call('HGET', key, 'c:' .. checkpoint)
-  if not at and head.complete ~= '1' then return end
+  if not at and not had_no_files(head, checkpoint) then return end
   local work = trees_of(key, at) or ''
   if work == head.work and head.unpublished == '' then return end
   local number = string.format('%.0f', head.generation + 1)
