@@ -149,7 +149,8 @@ test('a manager that is killed in the middle of commands loses no file of a resu
     const listed = await command(machine(1), threadId, 'cat d/*');
     for (const word of words) expect(listed).toContain(word);
   }
-  expect([...told.values()].flat().length).toBeGreaterThan(6);
+  // One of each round ended before the kill; how many others did depends on the machine.
+  expect([...told.values()].flat().length).toBeGreaterThanOrEqual(3);
 });
 
 test('a turn that goes back to an earlier point finds the files of that point', async () => {
