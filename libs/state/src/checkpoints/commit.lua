@@ -39,8 +39,8 @@ end
 retake_lease()
 local first = run.seq + 1
 local id, created_at, changed, used = commit_step(record, run)
-append_to(used, unpack(remove_joined(record, run)))
-append_to(used, unpack(settle_goal_change(record)))
+remove_joined(record, run, used)
+settle_goal_change(record, used)
 if budget ~= 'spent' and is_spent(run) then budget = 'spent' end
 append_to(used, 'tries', 0, 'open', '', 'updated_at', now_iso)
 if p.input_committed then append_to(used, 'input_committed', '1') end

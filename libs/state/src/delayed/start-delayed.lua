@@ -36,10 +36,11 @@ stop_delay(record, p.run)
 local cancelled, ended = {}, {}
 local strategy = run.multitask_strategy
 if strategy == 'interrupt' or strategy == 'rollback' then cancelled, ended = clear_thread(record, current, queued, strategy) end
-redis.call('HSET', run_key(p.run), 'admitted_head', record.head, 'updated_at', now_iso, 'ordinal', text_of(next_ordinal()))
+local ordinal = next_ordinal(record)
+redis.call('HSET', run_key(p.run), 'admitted_head', record.head, 'updated_at', now_iso, 'ordinal', ordinal)
 -- From now on it is one of the newest runs of its thread, for those who follow the thread.
 redis.call('ZADD', runs_key, string.format('%.0f', now_us), p.run)
 redis.call('RPUSH', inbox_key, p.run)
 redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
-touch(record, 'status', 'busy')
+touch(record, 'status', 'busy', 'admitted', ordinal)
 return { 'ok', cancelled, ended, current and 1 or 0 }

@@ -3,14 +3,14 @@
 -- checkpoint contains. The run's record has the last one that the run made as `goal_made`. Needs thread.lua.
 local function has_goal_change(record) return record.goal_change and record.goal_change ~= p.goal_change end
 
--- Removes the change that the checkpoint contains; a newer one remains. Returns the changed fields of the run's record.
-local function settle_goal_change(record)
-  if not p.goal_change then return {} end
+-- Removes the change that the checkpoint contains; a newer one remains. Appends the changed fields of the run's record.
+local function settle_goal_change(record, fields)
+  if not p.goal_change then return end
   if record.goal_change == p.goal_change then
     record.goal_change = nil
     redis.call('HDEL', record_key, 'goal_change')
   end
-  return { 'goal_made', p.goal_change }
+  append_to(fields, 'goal_made', p.goal_change)
 end
 
 -- What a client asked of the goal is no part of a run that is rolled back: the next run of the thread makes the change.

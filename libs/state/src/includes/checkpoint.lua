@@ -12,9 +12,12 @@
 --   free          after a sweep: unreferenced log fields; swept: how many fields outside the head remain
 -- Texts read by `take`: checkpoint (checkpoint-text.lua), event JSON without id and time, messages, channel values.
 -- @include checkpoint-text.lua
--- @include ../files/generations.lua
 -- Nil where files lie on a data volume: nothing is known of their generations then.
-local files_key = p.files and record_key .. ':files'
+local files
+if p.files then
+  -- @include ../files/generations.lua
+  files = { key = record_key .. ':files', capture = capture_files, reset = reset_files }
+end
 
 -- Whether the thread has changed since the writer read it.
 local function is_stale(record, c)
@@ -61,7 +64,7 @@ local function prune(record)
       if has_event_log(id) then break end
       redis.call('HDEL', checkpoints_key, id)
       redis.call('ZREM', order_key, id)
-      if files_key then redis.call('HDEL', files_key, 'c:' .. id) end
+      if files then redis.call('HDEL', files.key, 'c:' .. id) end
       surplus = surplus - 1
     end
     record.pruned = id
@@ -100,9 +103,9 @@ local function write_checkpoint(record, c, written, run)
   redis.call('ZADD', order_key, 0, id)
   if c.channels then
     show_values(record, c.channels)
-    if files_key then reset_files(files_key, c.parent) end
+    if files then files.reset(files.key, c.parent) end
   end
-  if files_key then capture_files(files_key, id) end
+  if files then files.capture(files.key, id) end
   if c.free then
     for _, field in ipairs(c.free) do redis.call('HDEL', log_key, field) end
     append_to(fields, 'swept', c.swept)

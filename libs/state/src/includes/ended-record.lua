@@ -12,7 +12,7 @@ local unread_after_end = {
 
 -- An absent field is read as ''. Runners of an earlier version compare the base with '', though.
 local function is_read_after_end(field, text)
-  if unread_after_end[field] or field:sub(1, 2) == 'm:' then return false end
+  if unread_after_end[field] or field:find('m:', 1, true) == 1 then return false end
   return text ~= '' or field == 'base_checkpoint_id'
 end
 
@@ -36,24 +36,21 @@ local function add_parts(list, metadata)
   end
 end
 
--- Sorts the fields of a record: the names of those that are not read, {field, text, …} of the others, and whether the hash is
--- a table that becomes compact when it is written again with these.
-local function sort_fields(run, splits)
-  local removed, remaining, was_long, is_long = {}, {}, false, false
+-- The names of the fields of a record that are not read, and whether its hash is a table that becomes compact when it is
+-- written again without these. `splits`: long metadata are written in parts.
+local function unread_fields(run, splits)
+  local removed, was_long, is_long = {}, false, false
   for field, value in pairs(run) do
     local text = text_of(value)
-    local long = #field > MAX_COMPACT or #text > MAX_COMPACT
+    local long = #text > MAX_COMPACT or #field > MAX_COMPACT
     was_long = was_long or long
     if not is_read_after_end(field, text) then
       removed[#removed + 1] = field
-    elseif splits and field == 'metadata' and long and #text <= MAX_SPLIT then
-      add_parts(remaining, text)
-    else
-      append_to(remaining, field, text)
-      is_long = is_long or long
+    elseif long and not (splits and field == 'metadata' and #text <= MAX_SPLIT) then
+      is_long = true
     end
   end
-  return removed, remaining, was_long and not is_long
+  return removed, was_long and not is_long
 end
 
 -- Sets the deadline of the kwargs, p.events_ttl_ms: the input is a part of the thread by now. It counts as stored until the
@@ -64,11 +61,29 @@ local function expire_kwargs(run)
   redis.call('PEXPIRE', key, p.events_ttl_ms)
 end
 
+-- The fields that are read, as { field, text, … }, of a whole record that becomes compact.
+local function compact_fields(run)
+  local list = {}
+  for field, value in pairs(run) do
+    local text = text_of(value)
+    if field == 'metadata' and #text > MAX_COMPACT then
+      add_parts(list, text)
+    elseif is_read_after_end(field, text) then
+      append_to(list, field, text)
+    end
+  end
+  return list
+end
+
 -- The fields of a list { field, value, … } that are read.
 local function read_of(list)
-  local read = {}
+  local read, length = {}, 0
   for index = 1, #list, 2 do
-    if is_read_after_end(list[index], text_of(list[index + 1])) then append_to(read, list[index], list[index + 1]) end
+    local field, text = list[index], text_of(list[index + 1])
+    if is_read_after_end(field, text) then
+      read[length + 1], read[length + 2] = field, text
+      length = length + 2
+    end
   end
   return read
 end
@@ -81,10 +96,10 @@ local function close_record(record, run, changed)
   append_to(changed, 'seq', run.seq, 'updated_at', now_iso)
   if run.idempotency then append_to(changed, 'idempotency_digest', run.idempotency:match('[^:]+$')) end
   set_in(run, changed)
-  local key, removed, remaining, becomes_compact = run_key(run.run_id), sort_fields(run, record.temporary ~= '1')
+  local key, removed, becomes_compact = run_key(run.run_id), unread_fields(run, record.temporary ~= '1')
   if becomes_compact then
     redis.call('DEL', key)
-    redis.call('HSET', key, unpack(remaining))
+    redis.call('HSET', key, unpack(compact_fields(run)))
   else
     redis.call('HSET', key, unpack(read_of(changed)))
     if #removed > 0 then redis.call('HDEL', key, unpack(removed)) end

@@ -83,10 +83,14 @@ end
 -- compressed, and no list of threads shows it.
 local function is_listed(channel) return channel ~= 'thread_context' end
 
--- Appends values to a list.
-local function append_to(list, ...)
-  for _, value in ipairs({ ... }) do list[#list + 1] = value end
+-- Appends the values of a list to another one.
+local function append_list(list, values)
+  local length = #list
+  for index = 1, #values do list[length + index] = values[index] end
 end
+
+-- Appends values, which are few, to a list.
+local function append_to(list, ...) append_list(list, { ... }) end
 
 -- Sets the fields of a list { field, value, field, value, … } in a table.
 local function set_in(hash, list)

@@ -7,11 +7,12 @@ local function open_in(text)
 end
 
 -- The text of the channel after a commit: `changed` are the fields { field, value, … } that the caller is about to write.
-local function asked_after(changed)
+-- `moved`: the channels of the record are those of another checkpoint than when it was read.
+local function asked_after(record, changed, moved)
   for index = 1, #changed, 2 do
     if changed[index] == 'v:interrupts' then return changed[index + 1] end
   end
-  return redis.call('HGET', record_key, 'v:interrupts')
+  return (moved or record['v:interrupts']) and redis.call('HGET', record_key, 'v:interrupts')
 end
 
 -- Lists the thread as one that waits, or not. p.interrupted: {threads, due, waiting}, sorted sets of the user's waiting threads by

@@ -13,11 +13,12 @@ export interface Script {
 }
 
 const root = join(__dirname, '..');
-const include = /^-- @include (\S+\.lua)$/gm;
+const include = /^ *-- @include (\S+\.lua)$/gm;
 
 /**
  * Reads `<name>.lua`, named by its path below `libs/state/src` such as `runs/admit`. A line `-- @include ../includes/clock.lua`
- * is replaced by the text of that file; a file is included once, where it is first named.
+ * is replaced by the text of that file; a file is included once, where it is first named. Each call of a script makes the functions that
+ * it defines: those that few calls need are included in the block of an `if`.
  */
 export function loadScript(name: string): Script {
   const source = expand(join(root, `${name}.lua`), new Set());

@@ -35,13 +35,20 @@
 -- @include ../includes/ordinal.lua
 -- @include ../delayed/delayed.lua
 -- @include clear-thread.lua
--- @include ../crons/cron-due.lua
--- @include ../includes/feed.lua
 -- @include ../steering/waiting-list.lua
--- @include ../steering/steer.lua
-local damage = damaged_thread() or damaged_run(p.run) or (p.delay and damaged_delayed()) or (p.cron and damaged_cron())
+local cron, steering
+if p.cron then
+  -- @include ../crons/cron-due.lua
+  cron = { damaged = damaged_cron, is_stale = is_cron_stale, start = start_cron_run }
+end
+if p.strategy == 'steer' then
+  -- @include ../includes/feed.lua
+  -- @include ../steering/steer.lua
+  steering = { target = steered_run, steer = steer }
+end
+local damage = damaged_thread() or damaged_run(p.run) or (p.delay and damaged_delayed()) or (cron and cron.damaged())
 if damage then return { 'damaged', damage } end
-if p.cron and is_cron_stale() then return { 'not_due' } end
+if cron and cron.is_stale() then return { 'not_due' } end
 
 local idempotency_key = more_key(1)
 if idempotency_key then
@@ -70,7 +77,7 @@ local queued = runs
 
 -- A run that waits for its time takes no part in the queue of the thread until then.
 local delay = p.delay
-local target = not delay and p.strategy == 'steer' and steered_run(current, queued) or nil
+local target = not delay and steering and steering.target(current, queued) or nil
 local clears = not delay and (p.strategy == 'interrupt' or p.strategy == 'rollback')
 local busy = #queued > 0 or (current and current.cancel == '')
 if not delay and (p.strategy == 'reject' or p.resume or p.expected_head) and busy then return { 'busy' } end
@@ -145,13 +152,13 @@ end
 
 if p.resume and fork ~= '' then return { 'other_checkpoint' } end
 
-if p.strategy == 'steer' and record and fork == '' then
-  local reply = steer(record, target, to_come, stored)
+if steering and record and fork == '' then
+  local reply = steering.steer(record, target, to_come, stored)
   if reply then return reply end
 elseif target then
   return { 'other_shape' }
 end
-local strategy = p.strategy == 'steer' and 'enqueue' or p.strategy
+local strategy = steering and 'enqueue' or p.strategy
 
 local cancelled, ended = {}, {}
 damage = clears and damaged_outbox(queued)
@@ -159,19 +166,19 @@ if damage then return { 'damaged', damage } end
 if clears then cancelled, ended = clear_thread(record, current, queued, p.strategy) end
 redis.call('INCRBY', stored_key, bytes)
 redis.call('SET', kwargs_key(p.run), kwargs)
+local ordinal = delay and '0' or next_ordinal(record)
 if not record then
-  record = create_thread(thread_metadata, p.temporary, delay and 'idle' or 'busy')
+  record = create_thread(thread_metadata, p.temporary, delay and 'idle' or 'busy', ordinal)
 elseif delay then
   touch(record)
 else
-  touch(record, 'status', 'busy')
+  touch(record, 'status', 'busy', 'admitted', ordinal)
 end
 -- A field that is absent is read as '' or 0, but scripts of an earlier version need those that are '' here.
 local fields = { 'run_id', p.run, 'thread_id', thread_id, 'user_id', p.user, 'assistant_id', p.assistant,
   'status', 'pending', 'metadata', metadata, 'stored', text_of(bytes), 'multitask_strategy', strategy, 'created_at', now_iso,
   'updated_at', now_iso, 'fork_checkpoint_id', fork, 'input_committed', '', 'cancel', '', 'open', '', 'dropped', '',
-  'admitted_head', record.head, 'seq', '0', 'bytes', '0', 'border', '0', 'border_bytes', '0' }
-append_to(fields, 'ordinal', delay and '0' or text_of(next_ordinal()))
+  'admitted_head', record.head, 'seq', '0', 'bytes', '0', 'border', '0', 'border_bytes', '0', 'ordinal', ordinal }
 if p.api_key ~= '' then append_to(fields, 'api_key', p.api_key) end
 if p.agent ~= p.assistant then append_to(fields, 'agent', p.agent) end
 if p.traceparent ~= '' then append_to(fields, 'traceparent', p.traceparent) end
@@ -194,5 +201,5 @@ if p.audit then
   end
 end
 if idempotency_key then redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run })) end
-if p.cron then start_cron_run(p.run) end
+if cron then cron.start(p.run) end
 return { 'ok', fields, cancelled, ended, to_come, others + 1, (current or delay) and 1 or 0 }

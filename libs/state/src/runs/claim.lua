@@ -17,9 +17,15 @@
 -- @include ../includes/events.lua
 -- @include ../steering/waiting-list.lua
 local turns = p.turns
--- @include ../turns/turn-queue.lua
-local user = user_of(pending_member)
-local damage = damaged_thread() or (turns and not p.checked and damaged_turns(user))
+local damage = damaged_thread()
+local may_start, enter
+if turns then
+  -- @include ../turns/turn-queue.lua
+  local user = user_of(pending_member)
+  damage = damage or (not p.checked and damaged_turns(user))
+  function may_start() return redis.call('ZSCORE', running_key(user), thread_id) or count_running(user) < turns.max_running end
+  function enter() enter_running(user, thread_id) end
+end
 if damage then return { 'damaged', damage } end
 local left_ms, last_owner = redis.call('PTTL', lease_key), redis.call('GET', owner_key)
 local is_repeated = last_owner and last_owner:match('^[^:]*') == p.owner
@@ -38,10 +44,6 @@ for _, run_id in ipairs(record and runs_in_flight(record) or {}) do
   run = read_run(run_id)
   if run_id ~= record.current then passed = passed + 1 end
   if run then break end
-end
-local function may_start()
-  if redis.call('ZSCORE', running_key(user), thread_id) then return true end
-  return count_running(user) < turns.max_running
 end
 if turns and run and run.run_id ~= record.current and not may_start() then return { 'capped' } end
 if passed > 0 then redis.call('LTRIM', inbox_key, passed, -1) end
@@ -62,7 +64,7 @@ if is_repeated and run.run_id == record.current then
   return reply(record.epoch)
 end
 
-if turns then enter_running(user, thread_id) end
+if turns then enter() end
 local epoch = string.format('%.0f', math.max((record.epoch or 0) + 1, now_ms))
 local fields = {}
 if not run.started then

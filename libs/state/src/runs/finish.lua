@@ -21,15 +21,18 @@
 -- @include ../interrupts/interrupts.lua
 -- @include ../steering/waiting-list.lua
 -- @include ../goals/goal-change.lua
-local turns = p.turns
--- @include ../turns/turn-queue.lua
-local user = user_of(pending_member)
+local turns, user, leave_turns = p.turns, nil, nil
+local turns_damage
+if turns then
+  -- @include ../turns/turn-queue.lua
+  user, leave_turns = user_of(pending_member), leave_running
+  turns_damage = not p.checked and damaged_turns(user)
+end
 local refusal, record, run = refused()
 if refusal then
   if redis.call('HGET', run_key(p.run), 'ended_by') ~= p.epoch then return refusal end
   return { 'repeated', redis.call('ZSCORE', pending_key, pending_member) and 1 or 0 }
 end
-local turns_damage = turns and not p.checked and damaged_turns(user)
 if turns_damage then return { 'damaged', turns_damage } end
 local outbox_damage = damaged_outbox({ run })
 if outbox_damage then return { 'damaged', outbox_damage } end
@@ -60,7 +63,7 @@ local function roll_back()
   local channels = {}
   if base ~= '' then channels = checkpoint_of(base, redis.call('HGET', checkpoints_key, base)).channels end
   show_values(record, channels)
-  if files_key then reset_files(files_key, base) end
+  if files then files.reset(files.key, base) end
   record.head = base
   drop_rows(run)
   forget_waiting(record, run.run_id)
@@ -125,8 +128,8 @@ else
   if p.commit then
     p.commit.has_pruned = run.input_committed == '1'
     checkpoint, created_at, thread_fields, used = commit_step(record, run)
-    append_to(fields, unpack(used))
-    append_to(fields, unpack(settle_goal_change(record)))
+    append_list(fields, used)
+    settle_goal_change(record, fields)
   end
   for _, events in ipairs(p.more_events) do add_event(run, take(), events) end
   add_end(run, p.status)
@@ -150,7 +153,7 @@ else
 end
 expire_journal()
 release_lease()
-local asked = asked_after(thread_fields)
+local asked = asked_after(record, thread_fields, rollback or (p.commit and p.commit.channels))
 local open = open_in(asked)
 local more = settle(record, settled_status(open), '', thread_fields)
 local question = p.question and not rollback
@@ -158,5 +161,5 @@ if (asked or record.listed or question or record.question) and record.temporary 
   list_interrupts(open, pending_member, question, record_key)
   if question then redis.call('HSET', record_key, 'question', '1') else redis.call('HDEL', record_key, 'question') end
 end
-if turns and leave_running(user, thread_id) then more = true end
+if turns and leave_turns(user, thread_id) then more = true end
 return { 'ok', rollback and 1 or 0, first, checkpoint, created_at, more and 1 or 0, run.bytes, budget }

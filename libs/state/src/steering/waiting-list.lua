@@ -21,13 +21,13 @@ local function set_waiting(record, count)
   end
 end
 
--- Removes the oldest p.joined messages, which are part of the checkpoint that is written. Returns the changed fields of the
+-- Removes the oldest p.joined messages, which are part of the checkpoint that is written. Appends the changed fields of the
 -- run's record. Only the owner of the thread removes messages while it has one.
-local function remove_joined(record, run)
-  if not p.joined then return {} end
+local function remove_joined(record, run, fields)
+  if not p.joined then return end
   redis.call('LTRIM', steering_key, p.joined, -1)
   set_waiting(record, math.max(count_waiting(record) - p.joined, 0))
-  return { 'steered', (tonumber(run.steered) or 0) + p.joined }
+  append_to(fields, 'steered', (tonumber(run.steered) or 0) + p.joined)
 end
 
 -- Removes the messages that wait for a run which is rolled back.

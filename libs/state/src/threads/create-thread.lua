@@ -12,5 +12,5 @@ local record = read_hash(record_key)
 if record and record.ended then return { 'taken' } end
 if not record and is_being_erased() then return { 'erasing' } end
 if not record and has_all_threads() then return { 'many' } end
-local result = record or create_thread(take(), false, 'idle')
+local result = record or create_thread(take(), false, 'idle', '0')
 return { 'ok', flat_of(result), record and 0 or 1, redis.call('ZCARD', threads_key) }
