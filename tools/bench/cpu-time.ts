@@ -1,13 +1,15 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { sum } from './sample.js';
 
-const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
-
-/** User and system CPU time of a process so far, in milliseconds, in steps of one tick (10 ms). Linux only. */
+/**
+ * User and system CPU time so far of the threads that a process has, in milliseconds, to the nanosecond: the times in
+ * `/proc/<pid>/stat` come in ticks of 10 ms. Linux only.
+ */
 function cpuMs(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond;
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const runNs = (thread: string): number =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+  return sum(threads.map(runNs)) / 1_000_000;
 }
 
 /** Process ids by their name in the report. */

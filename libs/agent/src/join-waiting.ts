@@ -15,7 +15,7 @@ export async function joinWaiting({ host, chain, run }: AgentRun, draft: TurnDra
   for (const message of waiting) {
     const isNew = !hasMessage(draft.state, message);
     draft.addJoined(isNew ? [message] : [], 1);
-    if (isNew) draft.addHooks('onJoined', await runHooks(chain, 'onJoined', draft.state, run));
+    if (isNew) draft.addHooks('onJoined', await runHooks(chain, 'onJoined', { state: draft.state, run }));
   }
   run.recordDecision('steering', 'joined', { messages: waiting.length });
   return true;

@@ -36,7 +36,7 @@ export class HookInterrupted extends Error {
 /** Runs one hook over the chain; its changes become part of the next commit. @throws {HookInterrupted} when it asks a person */
 export async function runChain({ chain, run }: AgentRun, draft: TurnDraft, hook: HookName): Promise<HookPass> {
   try {
-    const pass = await runHooks(chain, hook, draft.state, { ...run, step: draft.step });
+    const pass = await runHooks(chain, hook, { state: draft.state, run, step: draft.step });
     draft.addHooks(hook, pass);
     return pass;
   } catch (error) {

@@ -9,7 +9,6 @@ import { langGraphTarget, type Target } from '../turns.js';
 
 const AT_ONCE = 64;
 const ROUNDS = 16;
-/** CPU time is counted in ticks of 10 ms: a fortieth of a millisecond per turn. */
 const TURNS_PER_ROUND = 400;
 /** A service that has not worked for ten seconds hands memory back and is slower for a while: turns are taken faster than that. */
 const WARM_UP_ROUNDS = 15;

@@ -114,7 +114,7 @@ export class InterruptDeadlines {
     const answers = Object.fromEntries(due.map(({ id, on_expiry: answer }) => [id, answer ?? null]));
     const target = { ...thread, temporary: false, ifNotExists: 'reject' } as const;
     const assistant = parseAssistantId(LEAD_AGENT);
-    const request = admitRequest({ ...continued, command: { answers } }, target, { ...settings, assistant });
+    const request = admitRequest({ ...continued, command: { answers } }, target, { limits: settings, assistant });
     const ids = due.map(({ id }) => id).sort();
     const runId = uuidOf(JSON.stringify(['deadline', thread.userId, thread.threadId, ids]));
     const decided = due.map((interrupt) => decidedOf(interrupt, answers[interrupt.id]));

@@ -30,6 +30,10 @@ import {
 /** The request of a run: its input contains only what the client may write, its command the answers by interrupt. */
 export type ResolvedRun = Omit<RunCreate, 'input' | 'command'> & Pick<RunKwargs, 'input'> & Partial<ResolvedCommand>;
 
+type AskedRun = Omit<RunCreate, 'command'>;
+
+const withoutCommand = ({ command: _none, ...body }: RunCreate): AskedRun => body;
+
 /**
  * Checks the inputs of runs against their threads. Clients may send the whole state back, including what only the
  * server writes: such values are removed when they are unchanged, and refused when they are changed.
@@ -42,7 +46,9 @@ export class RunInputs {
    * @throws {InvalidRequestError} naming what the client tried to change
    * @throws what `resolveCommand` throws
    */
-  async resolve(key: ThreadKey, { command: given, ...body }: RunCreate, sender: CommandSender): Promise<ResolvedRun> {
+  async resolve(key: ThreadKey, asked: RunCreate, sender: CommandSender): Promise<ResolvedRun> {
+    const { command: given } = asked;
+    const body = given === undefined ? (asked as AskedRun) : withoutCommand(asked);
     if (body.input === undefined || body.input === null) {
       const resolved = given ? await resolveCommand(this.store, { key, command: given, sender }) : {};
       return { ...body, input: null, ...resolved };

@@ -37,9 +37,8 @@ type Limits = Pick<GatewaySettings, 'models' | 'maxTurns' | 'maxTurnsCap'>;
 export function admitRequest(
   body: ResolvedRun,
   target: RunTarget,
-  limits: Limits & { readonly assistant: NamedAssistant },
+  { limits, assistant }: { readonly limits: Limits; readonly assistant: NamedAssistant },
 ): AdmitRequest {
-  const { assistant } = limits;
   const checkpointId = startCheckpointOf(body);
   return {
     userId: target.userId,
@@ -47,7 +46,7 @@ export function admitRequest(
     runId: newId(),
     assistantId: LEAD_AGENT,
     metadata: { ...body.config?.metadata, ...body.metadata },
-    kwargs: kwargsOf(body, target, { ...limits, agentName: assistant.agentName }),
+    kwargs: { ...kwargsOf(body, limits, assistant), temporary: target.temporary },
     multitaskStrategy: body.multitask_strategy ?? 'reject',
     ifNotExists: body.if_not_exists ?? target.ifNotExists,
     threadMetadata: { graph_id: LEAD_AGENT, assistant_id: assistant.assistantId },
@@ -77,17 +76,12 @@ export function continueWith(
   };
 }
 
-interface KwargsFrom extends Limits {
-  /** The custom agent that the assistant's id names; an agent named in the context takes precedence. */
-  readonly agentName: string | undefined;
-}
-
-function kwargsOf(body: ResolvedRun, { temporary }: RunTarget, limits: KwargsFrom): RunKwargs {
+function kwargsOf(body: ResolvedRun, limits: Limits, assistant: NamedAssistant): Omit<RunKwargs, 'temporary'> {
   const modes = body.stream_mode ?? [];
   return {
     input: body.input,
     ...omitUndefined({ command: body.command }),
-    context: contextOf(body, limits),
+    context: contextOf(body, limits, assistant),
     recursion_limit: clampRecursionLimit(body.config?.recursion_limit, {
       fallback: limits.maxTurns,
       max: limits.maxTurnsCap,
@@ -98,11 +92,11 @@ function kwargsOf(body: ResolvedRun, { temporary }: RunTarget, limits: KwargsFro
     ...(body.interrupt_before ? { interrupt_before: body.interrupt_before } : {}),
     ...(body.interrupt_after ? { interrupt_after: body.interrupt_after } : {}),
     ...omitUndefined({ webhook: body.webhook || undefined, after_seconds: body.after_seconds || undefined }),
-    temporary,
   };
 }
 
-function contextOf(body: ResolvedRun, { models, agentName }: KwargsFrom): RunContextValues {
+/** An agent named in the context takes precedence over the custom agent that the assistant's id names. */
+function contextOf(body: ResolvedRun, { models }: Limits, { agentName }: NamedAssistant): RunContextValues {
   const named = omitUndefined({ agent_name: agentName });
   const context = { ...named, ...parse(RunContextInput, { ...body.config?.configurable, ...body.context }, 'context') };
   const { model_name: name } = context;

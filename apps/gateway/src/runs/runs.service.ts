@@ -67,8 +67,8 @@ export class RunsService {
     const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
-    const answered = await deadline.within(() => this.findAnswered(key, body, idempotency));
-    if (answered !== null) return answered;
+    const answered = body.command && (await deadline.within(() => this.findAnswered(key, idempotency)));
+    if (answered) return answered;
     return this.admit(await this.prepare(body, { target, headers, deadline }), { idempotency, headers, deadline });
   }
 
@@ -158,13 +158,8 @@ export class RunsService {
   }
 
   /** The run of a repeated request with a command, whose interrupts are no longer open; null for other requests. */
-  private async findAnswered(
-    { userId }: ThreadKey,
-    { command }: RunCreate,
-    idempotency: AdmitRequest['idempotency'],
-  ): Promise<RunRecord | null> {
-    if (!command || idempotency === undefined) return null;
-    return await this.store.findIdempotent(userId, idempotency.key, idempotency.bodyHash);
+  private async findAnswered({ userId }: ThreadKey, repeats: AdmitRequest['idempotency']): Promise<RunRecord | null> {
+    return repeats === undefined ? null : await this.store.findIdempotent(userId, repeats.key, repeats.bodyHash);
   }
 
   get(key: ThreadKey, runId: string): Promise<RunRecord> {
@@ -228,16 +223,20 @@ export class RunsService {
   }
 
   /** Checks a request and creates its admission; nothing is stored. */
-  private async prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
+  private prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
+    return deadline.within(() => this.checked(body, target, headers));
+  }
+
+  private async checked(body: RunCreate, target: RunTarget, headers: Preparation['headers']): Promise<AdmitRequest> {
     const sender = { userId: headers.actingUserId ?? target.userId, admin: headers.admin };
-    const assisted = await deadline.within(() => this.agents.applyAssistant(target.userId, body));
-    const resolved = await deadline.within(() => this.inputs.resolve(target, assisted.body, sender));
+    const assisted = await this.agents.applyAssistant(target.userId, body);
+    const resolved = await this.inputs.resolve(target, assisted.body, sender);
     if (body.multitask_strategy === 'steer') checkSteering(resolved);
     const { continues, decided = [], expectedHead } = resolved;
     const continued = continues === undefined ? resolved : continueWith(resolved, continues, this.settings);
     const timed = timedFieldsOf(assisted.body, this.settings.timedRuns);
-    const request = admitRequest(continued, target, { ...this.settings, assistant: assisted.assistant });
-    await deadline.within(() => this.agents.check(assisted, request));
+    const request = admitRequest(continued, target, { limits: this.settings, assistant: assisted.assistant });
+    await this.agents.check(assisted, request);
     const carried = { thread: target, runId: request.runId, by: sender.userId, from: headers.clientAddress };
     const decisions = decided.map((decision) => decisionLine(decision, carried));
     return { ...request, ...timed, decisions, ...omitUndefined({ expectedHead }) };
@@ -265,7 +264,7 @@ export class RunsService {
       if (!repeated) this.bus.publishThreadRun({ userId: request.userId, threadId: thread_id });
       headers.onAdmitted(admitted);
       span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
-      return { ...run, ...omitUndefined({ joinedAfter }) };
+      return joinedAfter === undefined ? run : { ...run, joinedAfter };
     } catch (error) {
       span.end({ error });
       throw error;

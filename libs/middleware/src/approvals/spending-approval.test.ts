@@ -23,7 +23,7 @@ class Turn {
 
   async hook(hook: HookName, runId = '11111111-1111-4111-8111-111111111111') {
     const chain = [spendingApproval(this.given, { name: 'm', pricing })];
-    const pass = await runHooks(chain, hook, this.state, fakeRun({ runId }));
+    const pass = await runHooks(chain, hook, { state: this.state, run: fakeRun({ runId }) });
     this.state = pass.state;
     return pass;
   }

@@ -25,8 +25,7 @@ describe(runHooks, () => {
         const pass = await runHooks(
           names.map((name) => signs(name)),
           hook,
-          empty,
-          fakeRun(),
+          { state: empty, run: fakeRun() },
         );
 
         expect(pass.state.title ?? '').toBe(order.join(''));
@@ -52,7 +51,7 @@ describe(runHooks, () => {
           const order = hook.startsWith('before') ? all : all.toReversed();
           const reached = hook === 'afterAgent' ? order : order.slice(0, order.indexOf('!') + 1);
 
-          const pass = await runHooks(chain, hook, empty, fakeRun());
+          const pass = await runHooks(chain, hook, { state: empty, run: fakeRun() });
 
           expect(pass.state.title).toBe(reached.join(''));
           expect(pass.ended).toBe(hook !== 'afterAgent');
@@ -66,7 +65,7 @@ describe(runHooks, () => {
     const silent: AgentMiddleware = { name: 'silent', beforeModel: () => Promise.resolve(undefined) };
     const state: ThreadState = { messages: [humanMessage('hi')] };
 
-    const pass = await runHooks([idle, silent, { name: 'none' }], 'beforeModel', state, fakeRun());
+    const pass = await runHooks([idle, silent, { name: 'none' }], 'beforeModel', { state, run: fakeRun() });
 
     expect(pass.updates).toEqual([]);
     expect(pass.state).toBe(state);
@@ -75,6 +74,6 @@ describe(runHooks, () => {
   test('an exception of a hook passes', async () => {
     const broken: AgentMiddleware = { name: 'broken', afterModel: () => Promise.reject(new Error('no')) };
 
-    await expect(runHooks([broken], 'afterModel', empty, fakeRun())).rejects.toThrow('no');
+    await expect(runHooks([broken], 'afterModel', { state: empty, run: fakeRun() })).rejects.toThrow('no');
   });
 });

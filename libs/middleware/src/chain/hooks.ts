@@ -56,8 +56,7 @@ const suffixes: Readonly<Record<HookName, string>> = {
 export async function runHooks(
   chain: readonly AgentMiddleware[],
   hook: HookName,
-  state: ThreadState,
-  { step = 0, ...run }: RunContext & { readonly step?: number },
+  { state, run, step = 0 }: HookCall,
 ): Promise<HookPass> {
   const updates: HookUpdate[] = [];
   const steps: Step[] = [];
@@ -79,15 +78,17 @@ export async function runHooks(
   return { state: reached, updates, ended, ...decisionsOf(steps) };
 }
 
-interface HookCall {
+/** What hooks are called with. */
+export interface HookCall {
   readonly state: ThreadState;
   readonly run: RunContext;
-  readonly step: number;
+  /** Number of the super-step; default 0. */
+  readonly step?: number;
 }
 
 const nodeOf = ({ name }: AgentMiddleware, hook: HookName): string => `${name}.${suffixes[hook]}`;
 
-function callHook(middleware: AgentMiddleware, hook: HookName, call: HookCall): Promise<Step | undefined> {
+function callHook(middleware: AgentMiddleware, hook: HookName, call: Required<HookCall>): Promise<Step | undefined> {
   const position = { middleware: middleware.name, hook };
   const { state, step } = call;
   return traceHook(call.run, position, async (run) => {

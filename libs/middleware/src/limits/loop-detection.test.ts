@@ -184,7 +184,7 @@ describe(loopDetection, () => {
     let state: ThreadState = { messages: [] };
     for (const at of [1, 2, 3]) {
       state = { ...state, messages: [{ ...asks('task', 'task'), id: `a${at}` }] };
-      state = (await runHooks(chain, 'afterModel', state, fakeRun())).state;
+      state = (await runHooks(chain, 'afterModel', { state, run: fakeRun() })).state;
       expect(state.messages).toMatchObject([{ tool_calls: [{ name: 'task' }] }]);
     }
 

@@ -30,18 +30,19 @@ export function runOf(flat: unknown, kwargs: unknown): RunRecord {
 /** Decodes the run record that `runs/admit.lua` wrote; an unset value is stored as '' or not at all. */
 export function summaryOf(flat: unknown): RunSummary {
   const hash = joinParts(hashOf(flat));
-  return Object.fromEntries(summaryFields.map(({ name, read }) => [name, read(hash)])) as RunSummary;
+  const run: Record<string, unknown> = {};
+  for (const { name, read } of summaryFields) run[name] = read(hash);
+  return run as RunSummary;
 }
 
 /** The fields of a summary with functions that read them from a stored record, made once from the schema. */
 const summaryFields = Object.entries(RunSummary.shape).map(([name, schema]) => {
   const { from = [name], as } = storedFields.get(schema) ?? {};
   const decode = decoderOf(schema, as);
-  const read = (hash: ReadonlyMap<string, string>): unknown => {
-    const texts = from.map((field) => hash.get(field) ?? '');
-    return texts.length === 1 ? decode(texts[0] ?? '') : sum(texts);
-  };
-  return { name, read };
+  const [first = name] = from;
+  const readOne = (hash: ReadonlyMap<string, string>): unknown => decode(hash.get(first) ?? '');
+  const readSum = (hash: ReadonlyMap<string, string>): unknown => sum(from.map((field) => hash.get(field) ?? ''));
+  return { name, read: from.length === 1 ? readOne : readSum };
 });
 
 /** Joins metadata that `includes/ended-record.lua` has stored in parts. */
