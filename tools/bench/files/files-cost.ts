@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FileCommit, FileHead, ThreadKey } from '@caribou/core';
+import { objectStoreConfig } from '@caribou/config';
+import { type FileCommit, type FileHead, silentLogger, type ThreadKey } from '@caribou/core';
 import { objectTreeStore, publishFiles, treeFiles, WorkingCopies } from '@caribou/files';
+import { openObjectStore } from '@caribou/objects';
 import { inTurn, median } from '../sample.js';
-import { folderObjects } from './folder-objects.js';
 
 /** What files in an object store cost a machine, in milliseconds; the store is a folder on the same disk. */
 export interface FilesCost {
@@ -16,8 +17,9 @@ export interface FilesCost {
   readonly publishNoneMs: number;
   /** The files of one directory of that tree, as a gateway lists them. */
   readonly listMs: number;
-  /** 50 MB in 1,000 files come to an empty machine. */
+  /** 50 MB in 1,000 files come to an empty machine, and the same files are written and renamed with nothing else, right after. */
   readonly refreshMs: number;
+  readonly plainMs: number;
 }
 
 const THREAD: ThreadKey = { userId: 'bench', threadId: 'bench' };
@@ -30,7 +32,7 @@ const LARGE_BYTES = 50_000;
 /** A thread with its own store and home. */
 class Subject {
   readonly folder = mkdtempSync(join(tmpdir(), 'caribou-bench-files-'));
-  readonly store = objectTreeStore(folderObjects(join(this.folder, 'objects')));
+  readonly store = objectTreeStore(openObjectStore(objectStoreConfig({}, this.folder), silentLogger));
   head: FileHead | null = null;
   private readonly copies = this.machine('home');
 
@@ -51,7 +53,7 @@ class Subject {
       noteUnpublished: () => Promise.resolve(),
       commit: (_: ThreadKey, { trees, bytes, files }: FileCommit) => {
         const generation = (this.head?.generation ?? 0) + 1;
-        this.head = { home: 'bench', resetAt: 0, generation, trees, bytes, files };
+        this.head = { home: 'bench', resetAt: 0, takenAt: 0, generation, trees, bytes, files };
         return Promise.resolve({ committed: true, head: this.head });
       },
     };
@@ -75,12 +77,11 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
 
 /** Measures each of the smaller figures `rounds` times. */
 export async function filesCost(rounds: number): Promise<FilesCost> {
-  const many = await costOfMany(rounds);
-  const refreshMs = median(await inTurn(Math.max(3, Math.ceil(rounds / 5)), refreshOnce));
-  return { ...many, refreshMs };
+  const refreshed = await refreshes(Math.max(3, Math.ceil(rounds / 5)));
+  return { ...(await costOfMany(rounds)), ...refreshed };
 }
 
-async function costOfMany(rounds: number): Promise<Omit<FilesCost, 'refreshMs'>> {
+async function costOfMany(rounds: number): Promise<Omit<FilesCost, 'refreshMs' | 'plainMs'>> {
   const subject = new Subject();
   try {
     await subject.refresh();
@@ -110,17 +111,36 @@ async function costOfMany(rounds: number): Promise<Omit<FilesCost, 'refreshMs'>>
   }
 }
 
-async function refreshOnce(): Promise<number> {
-  const subject = new Subject();
+/**
+ * No file is removed before all rounds are over: ext4 uses the inode of a removed file only minutes later, and looks at all of these for
+ * each file that is made meanwhile. What others have removed shows in the time that plain files take.
+ */
+async function refreshes(rounds: number): Promise<Pick<FilesCost, 'refreshMs' | 'plainMs'>> {
+  const subjects: Subject[] = [];
   try {
-    await subject.refresh();
-    for (let file = 0; file < LARGE_FILES; file += 1) {
-      writeFileSync(subject.path(`f${file}`), Buffer.alloc(LARGE_BYTES, `${file} `));
-    }
-    await subject.publish();
-    const other = subject.machine('other');
-    return await timeOf(() => other.refresh(THREAD, subject.head));
+    const times = await inTurn(rounds, async () => {
+      const subject = new Subject();
+      subjects.push(subject);
+      await subject.refresh();
+      writeLargeFiles((name) => subject.path(name));
+      await subject.publish();
+      const other = subject.machine('other');
+      const refreshMs = await timeOf(() => other.refresh(THREAD, subject.head));
+      const plain = mkdtempSync(join(subject.folder, 'plain-'));
+      return { refreshMs, plainMs: await timeOf(async () => writeLargeFiles((name) => join(plain, name))) };
+    });
+    return {
+      refreshMs: median(times.map((each) => each.refreshMs)),
+      plainMs: median(times.map((each) => each.plainMs)),
+    };
   } finally {
-    subject.close();
+    for (const subject of subjects) subject.close();
+  }
+}
+
+function writeLargeFiles(pathOf: (name: string) => string): void {
+  for (let file = 0; file < LARGE_FILES; file += 1) {
+    writeFileSync(pathOf('draft'), Buffer.alloc(LARGE_BYTES, `${file} `));
+    renameSync(pathOf('draft'), pathOf(`f${file}`));
   }
 }

@@ -23,7 +23,7 @@ export interface SandboxCost {
   /** `true` by the driver alone, and by RPC through the sandbox-manager with its journal and audit. */
   readonly driverExec: Spread;
   readonly managerExec: Spread;
-  /** 1 MiB in one request, and read in replies of 256 KiB. */
+  /** 1 MiB in one request, other bytes each time, and read in replies of 256 KiB. */
   readonly write: Spread;
   readonly read: Spread;
   readonly crowd: Crowd;
@@ -152,6 +152,7 @@ async function withManager<Result>(fleet: Fleet, measure: (calls: ManagerCalls) 
 type NamedCalls = Omit<ManagerCalls, 'acquire'>;
 
 function fileCalls(sandbox: SandboxPort, scopeOf: (name: string) => Promise<SandboxScope>): NamedCalls {
+  let writes = 0;
   const inTime = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS);
   const expect = (what: string, { outcome }: { readonly outcome: string }, wanted: string): void => {
     if (outcome !== wanted) throw new Error(`${what} answered ${outcome}`);
@@ -162,7 +163,8 @@ function fileCalls(sandbox: SandboxPort, scopeOf: (name: string) => Promise<Sand
       expect('exec', await sandbox.exec(await scopeOf(name), request, inTime()), 'done');
     },
     write: async (name) => {
-      const request = { key: newId(), path: FILE, content: LINE.repeat(LINES), append: false };
+      const first = `${String((writes += 1)).padStart(LINE.length - 1)}\n`;
+      const request = { key: newId(), path: FILE, content: first + LINE.repeat(LINES - 1), append: false };
       expect('write', await sandbox.write(await scopeOf(name), request, inTime()), 'ok');
     },
     read: async (name) => {

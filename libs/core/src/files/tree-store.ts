@@ -10,9 +10,20 @@ export interface FileSource {
   readonly open: () => AsyncIterable<Uint8Array>;
 }
 
+/** Finds where the user has these bytes already; undefined when that is not known. */
+export type FindContent = (file: Pick<FileNode, 'size' | 'sha256'>) => FileContent | undefined;
+
 export interface StoredFile {
   readonly sha256: string;
   readonly content: FileContent;
+}
+
+/** Contents of which all are read, and some may still be on their way to the store. */
+export interface BegunContents {
+  /** One for each source, in order; null for one that has changed while it was read. */
+  readonly files: readonly (StoredFile | null)[];
+  /** Resolves when all are stored; until then nothing that names them may be committed. @throws {UnavailableError} */
+  readonly stored: () => Promise<void>;
 }
 
 /**
@@ -33,6 +44,12 @@ export interface TreeStore {
    * read, which is stored at the next attempt.
    */
   store(userId: string, sources: readonly FileSource[]): Promise<readonly (StoredFile | null)[]>;
+  /**
+   * The same, without waiting for the last objects: what is made of the results may be stored meanwhile.
+   *
+   * @param find contents that it finds are not stored again
+   */
+  begin(userId: string, sources: readonly FileSource[], find: FindContent): Promise<BegunContents>;
   /**
    * The bytes of a file. The whole file is checked against its checksum, a range is not.
    *

@@ -21,7 +21,7 @@ export interface Mismatch {
  * @throws what `errorOf` makes of a difference
  */
 export async function* checkedBytes(
-  source: AsyncIterable<Uint8Array> | Uint8Array,
+  source: AsyncIterable<Uint8Array>,
   expected: Expected,
   errorOf: (found: Mismatch) => Error,
 ): AsyncGenerator<Uint8Array, void> {
@@ -29,7 +29,7 @@ export async function* checkedBytes(
   const limit = expected.size ?? Number.MAX_SAFE_INTEGER;
   let size = 0;
   let last: Uint8Array | undefined;
-  for await (const piece of source instanceof Uint8Array ? [source] : source) {
+  for await (const piece of source) {
     if (piece.byteLength === 0) continue;
     size += piece.byteLength;
     if (size > limit) throw errorOf({ size });

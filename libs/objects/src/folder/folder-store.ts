@@ -1,7 +1,7 @@
 import type { FolderStoreConfig } from '@caribou/config';
 import { NotFoundError } from '@caribou/contracts';
 import type { Clock, ObjectBody, ObjectContent, ObjectInfo, ObjectPage, ObjectRange } from '@caribou/core';
-import { checkBody, openChecked } from '../common/checked-body.js';
+import { checkBody, openChecked, sizeOf } from '../common/checked-body.js';
 import { withDeadline } from '../common/deadline.js';
 import { behindObject, checkKey, checkKeys, checkPrefix, checkRange } from '../common/object-key.js';
 import type { OpenedStore } from '../common/opened-store.js';
@@ -35,7 +35,7 @@ export class FolderObjectStore implements OpenedStore {
     checkKey(key);
     checkBody(body);
     const { path: root, isDurable } = this.#settings;
-    await this.#inTime({ signal, bytes: body.size }, (stop) =>
+    await this.#inTime({ signal, bytes: sizeOf(body) }, (stop) =>
       writeObject(openChecked(key, body), { root, file: fileOf(root, key), isDurable, signal: stop }),
     );
   }

@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errnoOf } from '@caribou/core';
+import type { Pieces } from '../common/checked-body.js';
 import { directoriesOf, temporaryDirectory } from './object-path.js';
 
 const DIRECTORY_MODE = 0o700;
@@ -23,7 +24,7 @@ export interface WriteOptions {
  * Writes a file beside the objects, on the same disk, and moves it to its place: readers see all of it or nothing. Pieces that
  * fail, an abort or a full disk leave no trace.
  */
-export async function writeObject(pieces: AsyncIterable<Uint8Array>, options: WriteOptions): Promise<void> {
+export async function writeObject(pieces: Pieces, options: WriteOptions): Promise<void> {
   const temporary = join(temporaryDirectory(options.root), randomUUID());
   try {
     await writeTemporary(temporary, pieces, options);
@@ -33,15 +34,10 @@ export async function writeObject(pieces: AsyncIterable<Uint8Array>, options: Wr
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
-  if (options.isDurable)
-    for (const directory of directoriesOf(options.root, options.file)) await syncDirectory(directory);
+  if (options.isDurable) await Promise.all(directoriesOf(options.root, options.file).map(syncDirectory));
 }
 
-async function writeTemporary(
-  temporary: string,
-  pieces: AsyncIterable<Uint8Array>,
-  { isDurable, signal }: WriteOptions,
-): Promise<void> {
+async function writeTemporary(temporary: string, pieces: Pieces, { isDurable, signal }: WriteOptions): Promise<void> {
   const file = await createFile(temporary);
   try {
     for await (const piece of pieces) {

@@ -2,6 +2,7 @@ import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request a
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { errnoOf } from '@caribou/core';
+import type { Pieces } from '../common/checked-body.js';
 import { StoreFailure } from '../common/store-failure.js';
 import { connectionFailure } from './connection-failure.js';
 
@@ -11,7 +12,7 @@ export interface Outgoing {
   /** With `content-length` when there is a body. */
   readonly headers: Readonly<Record<string, string | number>>;
   /** Opens the body; its errors are thrown as they are. */
-  readonly open: (() => AsyncIterable<Uint8Array>) | undefined;
+  readonly open: (() => Pieces) | undefined;
 }
 
 export interface ExchangeLimits {

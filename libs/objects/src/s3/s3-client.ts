@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type Clock, Limiter, type Logger } from '@caribou/core';
+import type { Pieces } from '../common/checked-body.js';
 import { withDeadline } from '../common/deadline.js';
 import { StoreFailure } from '../common/store-failure.js';
 import { parseRefusal, refusalFailure, type Refusal } from './answer-failure.js';
@@ -23,7 +24,7 @@ export interface S3Body {
   readonly size: number;
   readonly sha256: string;
   /** Called for each attempt. */
-  readonly open: () => AsyncIterable<Uint8Array>;
+  readonly open: () => Pieces;
 }
 
 export interface CallOptions<T> {

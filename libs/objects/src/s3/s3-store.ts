@@ -1,5 +1,5 @@
 import type { ObjectBody, ObjectContent, ObjectInfo, ObjectPage, ObjectRange } from '@caribou/core';
-import { checkBody, openChecked } from '../common/checked-body.js';
+import { checkBody, openChecked, sizeOf } from '../common/checked-body.js';
 import { withDeadline } from '../common/deadline.js';
 import { checkKey, checkKeys, checkPrefix, checkRange, MAX_PAGE } from '../common/object-key.js';
 import type { OpenedStore } from '../common/opened-store.js';
@@ -10,6 +10,7 @@ import { contentOf } from './object-body.js';
 import { openPart, type OpenPart } from './open-part.js';
 import { S3Client, type S3ClientPorts } from './s3-client.js';
 import type { S3StoreConfig } from '@caribou/config';
+import { sentBytes } from './sent-bytes.js';
 import { abortUpload, uploadInParts } from './upload-parts.js';
 
 /** Requests of one `remove` at the same time. */
@@ -20,7 +21,7 @@ const MAX_ANSWER_BYTES = 64 * 1024;
  * Objects in a bucket of a store that speaks S3.
  *
  * S1 Each request says the checksum of its body, so that the store refuses what was altered on the way.
- * S2 A body is read again, and its size and checksum are compared, for each attempt to store it.
+ * S2 A source is read again, and its size and checksum are compared, for each attempt to store it.
  * S3 "There is no such object" is only said after the bucket was seen: a wrong bucket is an error.
  */
 export class S3ObjectStore implements OpenedStore {
@@ -38,12 +39,13 @@ export class S3ObjectStore implements OpenedStore {
   async put(key: string, body: ObjectBody, signal?: AbortSignal): Promise<void> {
     checkKey(key);
     checkBody(body);
-    const { size, sha256 } = body;
+    const size = sizeOf(body);
     const fullKey = this.#fullKey(key);
     if (size <= this.#settings.multipartBytes) {
-      const request = { method: 'PUT', fullKey, body: { size, sha256, open: () => openChecked(key, body) } } as const;
+      const sent =
+        'bytes' in body ? await sentBytes(body.bytes, body.sha256) : { ...body, open: () => openChecked(key, body) };
       const options = { signal, bytes: size, maxBytes: MAX_ANSWER_BYTES, parse: () => undefined };
-      return this.#client.text(request, options);
+      return this.#client.text({ method: 'PUT', fullKey, body: sent }, options);
     }
     const ports = { client: this.#client, logger: this.#ports.logger, partBytes: this.#settings.partBytes };
     // The store moves each byte twice: when it takes a part, and when it makes one object of them.

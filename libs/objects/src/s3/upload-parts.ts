@@ -1,10 +1,10 @@
-import { webcrypto } from 'node:crypto';
 import { TooLargeError } from '@caribou/contracts';
 import { type Logger, type ObjectBody } from '@caribou/core';
-import { openChecked } from '../common/checked-body.js';
+import { openChecked, type Pieces, sizeOf } from '../common/checked-body.js';
 import { StoreFailure } from '../common/store-failure.js';
 import { parseValue, understood } from './list-page.js';
-import type { S3Body, S3Client } from './s3-client.js';
+import type { S3Client } from './s3-client.js';
+import { sentBytes } from './sent-bytes.js';
 import { escapeXml, parseXml } from './xml.js';
 
 /** Parts of an upload that S3 accepts. */
@@ -34,8 +34,9 @@ export interface Upload {
  */
 export async function uploadInParts(upload: Upload, ports: UploadPorts): Promise<void> {
   const limitBytes = MAX_PARTS * ports.partBytes;
-  if (upload.body.size > limitBytes)
-    throw new TooLargeError(`object ${upload.key}: ${upload.body.size} bytes, the store takes ${limitBytes}`, {
+  const size = sizeOf(upload.body);
+  if (size > limitBytes)
+    throw new TooLargeError(`object ${upload.key}: ${size} bytes, the store takes ${limitBytes}`, {
       details: { limitBytes },
     });
   const uploadId = await begin(upload, ports);
@@ -92,7 +93,7 @@ async function sendPart(
 ): Promise<string> {
   const query = { partNumber: String(number), uploadId };
   return client.text(
-    { method: 'PUT', fullKey: upload.fullKey, query, body: await bodyOf(part) },
+    { method: 'PUT', fullKey: upload.fullKey, query, body: await sentBytes(part) },
     {
       signal: upload.signal,
       bytes: part.length,
@@ -121,11 +122,11 @@ async function complete(
       fullKey,
       query: { uploadId },
       headers: { 'content-type': 'application/xml' },
-      body: await bodyOf(xml),
+      body: await sentBytes(xml),
     },
     {
       signal,
-      bytes: body.size,
+      bytes: sizeOf(body),
       maxBytes: MAX_ANSWER_BYTES,
       parse: (text) => {
         const { name } = understood(() => parseXml(text, ['CompleteMultipartUploadResult', 'Error']));
@@ -151,7 +152,8 @@ async function requireStored({ fullKey, signal, body }: Upload, client: S3Client
       accept: ({ status }) => (status === 404 ? '' : undefined),
     },
   );
-  if (length !== String(body.size)) throw new StoreFailure('failed', 'an upload was removed before it was completed');
+  if (length !== String(sizeOf(body)))
+    throw new StoreFailure('failed', 'an upload was removed before it was completed');
 }
 
 /** Removes the parts of an upload. @throws {StoreFailure} */
@@ -172,7 +174,7 @@ export async function abortUpload(
 }
 
 /** The bytes in parts of one size, the last of which may be smaller. */
-async function* partsOf(pieces: AsyncIterable<Uint8Array>, partBytes: number): AsyncGenerator<Buffer, void> {
+async function* partsOf(pieces: Pieces, partBytes: number): AsyncGenerator<Buffer, void> {
   let waiting: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of pieces) {
@@ -188,14 +190,4 @@ async function* partsOf(pieces: AsyncIterable<Uint8Array>, partBytes: number): A
     }
   }
   if (bytes > 0) yield Buffer.concat(waiting);
-}
-
-/** The checksum of a part is computed on another thread, as it takes tens of milliseconds. */
-async function bodyOf(bytes: Buffer): Promise<S3Body> {
-  const sha256 = Buffer.from(await webcrypto.subtle.digest('SHA-256', bytes)).toString('hex');
-  return { size: bytes.byteLength, sha256, open: () => only(bytes) };
-}
-
-async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
-  yield bytes;
 }

@@ -20,6 +20,22 @@ const completed = ok(
 
 const requests = (): string[] => server.seen.map(({ method, url }) => `${method} ${url.split('/').at(-1)}`);
 
+describe('small objects', () => {
+  test('the checksum of bytes in memory is the one that the caller knows, or is computed', async () => {
+    const { store } = open();
+    server.play(ok());
+    const content = Buffer.from('content');
+    const known = 'a'.repeat(64);
+    await store.put('a/b', { bytes: content, sha256: known });
+    await store.put('a/b', { bytes: content });
+    const sent = server.seen.map(({ headers, body }) => [headers['x-amz-content-sha256'], String(body)]);
+    expect(sent).toEqual([
+      [known, 'content'],
+      [sha256Of(content), 'content'],
+    ]);
+  });
+});
+
 describe('objects in parts', () => {
   test('parts of one size are sent with their checksums and put together in order', async () => {
     const { store } = open();

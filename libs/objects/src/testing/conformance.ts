@@ -71,6 +71,17 @@ export function describeObjectStore(name: string, options: ConformanceOptions): 
       expect((await readAll(body)).equals(bytes.subarray(-100_000, -1))).toBe(true);
     });
 
+    check('bytes in memory are stored as they are, with a checksum that is known or not', async () => {
+      const store = options.store();
+      for (const size of [0, 100_000, largeBytes]) {
+        const bytes = noise(size);
+        await store.put('bytes/a', { bytes });
+        expect((await readAllOf(store, 'bytes/a')).equals(bytes)).toBe(true);
+        await store.put('bytes/b', { bytes, sha256: sha256Of(bytes) });
+        expect((await readAllOf(store, 'bytes/b')).equals(bytes)).toBe(true);
+      }
+    });
+
     check('what is not there is missing, for get and head', async () => {
       const store = options.store();
       await expect(store.get('missing/a')).rejects.toThrow(new NotFoundError('object missing/a does not exist'));

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { Limiter, type FileSource, type ObjectStore, type StoredFile } from '@caribou/core';
-import { BugError } from '@caribou/contracts';
+import type { BegunContents, FileSource, FindContent, ObjectBytes, ObjectStore, StoredFile } from '@caribou/core';
+import { ConflictError } from '@caribou/contracts';
 import { sha256Of } from '../../file-hash.js';
 import { inParallel } from '../in-parallel.js';
 import { newBlobKey, newPackKey } from './object-keys.js';
@@ -14,6 +14,14 @@ export interface ContentOptions {
   readonly bufferedBytes: number;
   /** Objects that are sent at the same time. */
   readonly maxUploads: number;
+}
+
+/** What is stored, for whom and where. */
+export interface ContentWork {
+  readonly store: ObjectStore;
+  readonly userId: string;
+  readonly sources: readonly FileSource[];
+  readonly find: FindContent;
 }
 
 interface Position {
@@ -31,75 +39,73 @@ interface Piece {
 const MAX_READS = 8;
 
 /**
- * Stores the contents of one call. At most `maxUploads` objects are in memory, in parts or whole, and one pack that is being
+ * Stores the contents of one call. At most `maxUploads` objects are being sent, and one more is in memory that is being read or
  * filled.
  */
 export class ContentWriter {
   private readonly results: (StoredFile | null)[];
-  private readonly uploads: Limiter;
+  private readonly running = new Set<Promise<void>>();
+  private readonly failures: unknown[] = [];
 
   constructor(
-    private readonly store: ObjectStore,
-    private readonly userId: string,
+    private readonly work: ContentWork,
     private readonly options: ContentOptions,
-    private readonly sources: readonly FileSource[],
   ) {
-    this.results = sources.map(() => null);
-    this.uploads = new Limiter({
-      maxRunning: options.maxUploads,
-      maxWaiting: MAX_READS + options.maxUploads,
-      errorWhenFull: () => new BugError('uploads are waited for before others begin'),
-    });
+    this.results = work.sources.map(() => null);
   }
 
-  /** One result for each source, in order; null for one that has changed. @throws {UnavailableError} */
-  async write(): Promise<readonly (StoredFile | null)[]> {
-    const all = this.sources.map((source, index): Position => ({ index, source }));
-    const isSmall = ({ source }: Position): boolean => source.size < this.options.packedBelow;
-    await this.writeSmall(all.filter(isSmall));
-    await inParallel(
-      all.filter((position) => !isSmall(position)),
-      this.options.maxUploads,
-      (position) => this.uploads.run(() => this.writeLarge(position)),
-    );
-    return this.results;
+  /**
+   * Resolves when all sources are read, with one result for each, in order; null for one that has changed. The last objects may still
+   * be on their way.
+   */
+  async begin(): Promise<BegunContents> {
+    const { packedBelow, bufferedBytes, maxUploads } = this.options;
+    const all = this.work.sources.map((source, index): Position => ({ index, source }));
+    try {
+      await this.fillPacks(all.filter(({ source }) => source.size < packedBelow));
+      const large = all.filter(({ source }) => source.size >= packedBelow);
+      for (const position of large) if (position.source.size <= bufferedBytes) await this.writeBuffered(position);
+      const streamed = large.filter(({ source }) => source.size > bufferedBytes);
+      if (streamed.length > 0) await this.finish();
+      await inParallel(streamed, maxUploads, (position) => this.writeStreamed(position));
+    } catch (error) {
+      await Promise.all(this.running);
+      throw error;
+    }
+    return { files: this.results, stored: () => this.finish() };
   }
 
-  /** Packs are sent while the next one is filled; when as many as may be are under way, filling waits. */
-  private async writeSmall(positions: readonly Position[]): Promise<void> {
-    const sent: Promise<void>[] = [];
-    const failures: unknown[] = [];
-    const running = new Set<Promise<void>>();
-    const send = async (pieces: readonly Piece[]): Promise<void> => {
-      if (running.size >= this.options.maxUploads) await Promise.race(running);
-      if (failures.length > 0) return;
-      const upload = this.uploads
-        .run(() => this.putPack(pieces))
-        .catch((error: unknown) => {
-          failures.push(error);
-        })
-        .finally(() => running.delete(upload));
-      running.add(upload);
-      sent.push(upload);
-    };
-    await this.fillPacks(positions, send, () => failures.length > 0);
-    await Promise.all(sent);
-    if (failures.length > 0) throw failures[0];
+  private async finish(): Promise<void> {
+    await Promise.all(this.running);
+    this.requireNoFailure();
   }
 
-  private async fillPacks(
-    positions: readonly Position[],
-    send: (pieces: readonly Piece[]) => Promise<void>,
-    hasFailed: () => boolean,
-  ): Promise<void> {
+  private requireNoFailure(): void {
+    if (this.failures.length > 0) throw this.failures[0];
+  }
+
+  /** Begins to send an object, as soon as no more than may be are under way. */
+  private async send(key: string, body: ObjectBytes): Promise<void> {
+    if (this.running.size >= this.options.maxUploads) await Promise.race(this.running);
+    this.requireNoFailure();
+    const upload = this.work.store
+      .put(key, body)
+      .catch((error: unknown) => {
+        this.failures.push(error);
+      })
+      .finally(() => this.running.delete(upload));
+    this.running.add(upload);
+  }
+
+  private async fillPacks(positions: readonly Position[]): Promise<void> {
     let pieces: Piece[] = [];
     let length = 0;
-    for (let at = 0; at < positions.length && !hasFailed(); at += MAX_READS) {
+    for (let at = 0; at < positions.length; at += MAX_READS) {
       const group = positions.slice(at, at + MAX_READS);
       for (const piece of await inParallel(group, MAX_READS, pieceOf)) {
-        if (piece === null) continue;
+        if (piece === null || this.isFound(piece.index, piece.sha256)) continue;
         if (pieces.length > 0 && length + piece.bytes.byteLength > this.options.packBytes) {
-          await send(pieces);
+          await this.sendPack(pieces);
           pieces = [];
           length = 0;
         }
@@ -107,63 +113,48 @@ export class ContentWriter {
         length += piece.bytes.byteLength;
       }
     }
-    if (pieces.length > 0) await send(pieces);
+    if (pieces.length > 0) await this.sendPack(pieces);
   }
 
-  private async putPack(pieces: readonly Piece[]): Promise<void> {
-    const object = newPackKey(this.userId);
-    const bytes = Buffer.concat(pieces.map((piece) => piece.bytes));
-    await this.store.put(object, { size: bytes.byteLength, sha256: sha256Of(bytes), open: () => bytes });
+  /** Whether the bytes of a source need not be stored. */
+  private isFound(index: number, sha256: string): boolean {
+    const content = this.work.find({ size: this.work.sources[index]?.size ?? 0, sha256 });
+    if (content === undefined) return false;
+    this.results[index] = { sha256, content };
+    return true;
+  }
+
+  private async sendPack(pieces: readonly Piece[]): Promise<void> {
+    const object = newPackKey(this.work.userId);
     let offset = 0;
-    for (const { index, sha256, bytes: piece } of pieces) {
+    for (const { index, sha256, bytes } of pieces) {
       this.results[index] = { sha256, content: { object, offset } };
-      offset += piece.byteLength;
+      offset += bytes.byteLength;
     }
+    await this.send(object, { bytes: Buffer.concat(pieces.map((piece) => piece.bytes)) });
   }
 
-  private async writeLarge({ index, source }: Position): Promise<void> {
-    const bytes = source.size <= this.options.bufferedBytes ? await bytesOf(source) : undefined;
-    if (bytes === null) return;
-    const sha256 = bytes === undefined ? await hashOf(source) : sha256Of(bytes);
-    if (sha256 === null) return;
-    const object = newBlobKey(this.userId, sha256);
-    const changes = new SourceCheck(source, sha256);
+  private async writeBuffered(position: Position): Promise<void> {
+    const piece = await pieceOf(position);
+    if (piece === null || this.isFound(piece.index, piece.sha256)) return;
+    const { index, bytes, sha256 } = piece;
+    const object = newBlobKey(this.work.userId, sha256);
+    this.results[index] = { sha256, content: { object, offset: 0 } };
+    await this.send(object, { bytes, sha256 });
+  }
+
+  private async writeStreamed({ index, source }: Position): Promise<void> {
+    const sha256 = await hashOf(source);
+    if (sha256 === null || this.isFound(index, sha256)) return;
+    const object = newBlobKey(this.work.userId, sha256);
     try {
-      await this.store.put(object, { size: source.size, sha256, open: () => bytes ?? changes.open() });
+      await this.work.store.put(object, { size: source.size, sha256, open: source.open });
     } catch (error) {
-      if (changes.hasChanged) return;
+      // The source had other bytes when the store read it.
+      if (error instanceof ConflictError) return;
       throw error;
     }
     this.results[index] = { sha256, content: { object, offset: 0 } };
-  }
-}
-
-/** Reads a source a second time, and says whether it then had other bytes. */
-class SourceCheck {
-  hasChanged = false;
-
-  constructor(
-    private readonly source: FileSource,
-    private readonly sha256: string,
-  ) {}
-
-  /** The bytes of the source. @throws {Error} at the end, when they are not what they were */
-  async *open(): AsyncGenerator<Uint8Array, void, undefined> {
-    this.hasChanged = false;
-    const hash = createHash('sha256');
-    let left = this.source.size;
-    for await (const chunk of this.source.open()) {
-      left -= chunk.byteLength;
-      hash.update(chunk);
-      if (left < 0 || (left === 0 && hash.copy().digest('hex') !== this.sha256)) this.refuse();
-      yield chunk;
-    }
-    if (left > 0) this.refuse();
-  }
-
-  private refuse(): never {
-    this.hasChanged = true;
-    throw new Error('the file has changed while it was read');
   }
 }
 
@@ -181,7 +172,11 @@ async function bytesOf({ size, open }: FileSource): Promise<Buffer | null> {
     if (length > size) return null;
     chunks.push(chunk);
   }
-  return length === size ? Buffer.concat(chunks) : null;
+  if (length !== size) return null;
+  const [first] = chunks;
+  return chunks.length === 1 && first !== undefined
+    ? Buffer.from(first.buffer, first.byteOffset, size)
+    : Buffer.concat(chunks);
 }
 
 /** The checksum of a source; null when it has fewer or more bytes than it says. */

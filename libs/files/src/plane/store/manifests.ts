@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { BugError } from '@caribou/contracts';
 import type { FileTree, ObjectStore } from '@caribou/core';
-import { sha256Of } from '../../file-hash.js';
 import { OverlayTree } from '../tree/overlay-tree.js';
 import { changesBetween, isSameTree } from '../tree/tree-changes.js';
 import { requireNodeLimit } from '../tree/tree-nodes.js';
@@ -111,7 +110,7 @@ export class Manifests {
   private async put(userId: string, manifest: Manifest): Promise<string> {
     const key = newTreeKey(userId);
     const bytes = await encodeManifest(manifest);
-    await this.store.put(key, { size: bytes.byteLength, sha256: sha256Of(bytes), open: () => bytes });
+    await this.store.put(key, { bytes });
     this.known.set(key, manifest);
     return key;
   }

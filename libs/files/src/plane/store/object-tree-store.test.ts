@@ -112,6 +112,21 @@ describe('contents of objectTreeStore', () => {
     },
   );
 
+  test.each([50, 500, 5_000])('a source of %i bytes that is found is not stored again', async (size) => {
+    const bytes = bytesOf(size);
+    const [first] = await storeWith().store('alice', [sourceOf(bytes)]);
+    const keys = [...objects.objects.keys()];
+    const asked: unknown[] = [];
+    const again = await storeWith().begin('alice', [sourceOf(bytes)], (file) => {
+      asked.push(file);
+      return first?.content;
+    });
+    await again.stored();
+    expect(again.files).toEqual([first]);
+    expect(asked).toEqual([{ size, sha256: first?.sha256 }]);
+    expect([...objects.objects.keys()]).toEqual(keys);
+  });
+
   test('an error of a source or of the store fails the call', async () => {
     const broken: FileSource = {
       size: 10,

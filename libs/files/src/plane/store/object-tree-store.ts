@@ -36,13 +36,20 @@ export interface ObjectTreeStore extends TreeStore {
 export function objectTreeStore(store: ObjectStore, options: Partial<TreeStoreOptions> = {}): ObjectTreeStore {
   const resolved = { ...DEFAULTS, ...options };
   const manifests = new Manifests(store, resolved);
+  const begin: TreeStore['begin'] = (userId, sources, find) =>
+    new ContentWriter({ store, userId, sources, find }, resolved).begin();
   return {
     read: async (userId, trees, part) => {
       const key = trees[part];
       return key === undefined ? EMPTY_TREE : manifests.read(userId, key);
     },
     write: (userId, tree, base) => manifests.write(userId, tree, base),
-    store: (userId, sources) => new ContentWriter(store, userId, resolved, sources).write(),
+    store: async (userId, sources) => {
+      const { files, stored } = await begin(userId, sources, () => undefined);
+      await stored();
+      return files;
+    },
+    begin,
     open: (file, range) => openContent(store, file, range),
     references: (userId, key) => manifests.references(userId, key),
     prefixes: userPrefixes,
