@@ -32,7 +32,7 @@ async function install() {
   if (isRoot) programs.push('dockerd', 'busybox');
   // By itself: not every distribution has it, and an installation fails as a whole.
   /** @type {Programs[]} */
-  const groups = isRoot ? [programs, ['runsc'], ['chromium']] : [programs];
+  const groups = isRoot ? [programs, ['ip'], ['runsc'], ['chromium']] : [programs];
   /** @type {Programs} */
   const missing = [];
   await runTogether(new AbortController().signal, [

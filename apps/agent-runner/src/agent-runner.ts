@@ -1,3 +1,4 @@
+import { PublishRequests } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { systemClock } from '@caribou/core';
 import { TurnWorker } from '@caribou/runs';
@@ -51,12 +52,14 @@ function openRunner(base: WorkerBase): OpenRole {
     ledger: ledgerSettings(redis, config),
   });
   const subagents = connectSubagents(base);
+  const requests = new PublishRequests(bus, logger);
   return {
     runs: {
       store,
       sandbox,
       afterCancel: afterCancel(config, subagents.endTasks),
       beforeWithdrawal: subagents.forgetWaiting,
+      settleFiles: requests.ask.bind(requests),
       onMemoryQueued: createMemoryNotifier({
         wakes: bus.wakes('memory'),
         clock: systemClock,

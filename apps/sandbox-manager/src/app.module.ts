@@ -109,7 +109,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const journal = redisExecutionJournal(redis);
   const shared = { managerId, registry, drivers, clock, logger };
   const watched = watchManagers(settings, shared);
-  const plane = openFilePlane(config, { managerId, redis, logger, holdsThread: (thread) => pool.holdsThread(thread) });
+  const plane = openFilePlane(config, { managerId, redis, logger, pool: () => pool, registry });
   const pool = new SandboxPool({
     ...shared,
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),

@@ -38,6 +38,7 @@ runMain(async () => {
   await parts.earlierManagers.start();
   parts.reaper.start();
   parts.plane.eviction?.start();
+  parts.plane.leftChanges?.start();
   parts.skills.sweeper?.start();
   await app.listen();
   runUntilStopped({
@@ -50,6 +51,7 @@ runMain(async () => {
       { name: 'earlier managers', run: () => parts.earlierManagers.stop() },
       { name: 'reaper', run: () => parts.reaper.stop() },
       { name: 'evictions', run: () => parts.plane.eviction?.stop() ?? Promise.resolve() },
+      { name: 'left changes', run: () => parts.plane.leftChanges?.stop() ?? Promise.resolve() },
       { name: 'sweeps of skills', run: () => parts.skills.sweeper?.stop() ?? Promise.resolve() },
       { name: 'sandboxes', run: () => parts.pool.close() },
       { name: 'leftovers', run: () => parts.reaper.removeLeftovers() },

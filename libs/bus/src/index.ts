@@ -15,5 +15,6 @@ export type {
 } from './connection/bus.js';
 export { connectBus } from './connect-bus.js';
 export { natsTarget } from './connection/nats-target.js';
+export { PublishRequests } from './sandbox-client/publish-requests.js';
 export { createRemoteSandbox } from './sandbox-client/remote-sandbox.js';
 export { createRpcClient, type SendRequest } from './rpc/rpc-client.js';

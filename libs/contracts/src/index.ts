@@ -142,10 +142,10 @@ export {
   SandboxExec,
   SandboxProbe,
   SandboxRead,
-  SandboxPublish,
   SandboxRelease,
   SandboxWrite,
 } from './rpc/sandbox.js';
+export { SandboxPublish, SandboxPublishLeft } from './rpc/sandbox-publish.js';
 export { MAX_REPLY_FILE_BYTES, SandboxReadBytes } from './rpc/sandbox-bytes.js';
 export { SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from './rpc/sandbox-lookups.js';
 export {

@@ -101,10 +101,12 @@ export {
 } from './ports/sandbox-port.js';
 export type {
   ObjectBody,
+  ObjectBytes,
   ObjectContent,
   ObjectInfo,
   ObjectPage,
   ObjectRange,
+  ObjectSource,
   ObjectStore,
 } from './ports/object-store.js';
 export type { DataMounts, SandboxMounts, SkillsMount } from './ports/sandbox-mounts.js';
@@ -120,11 +122,12 @@ export {
   type TreeNode,
 } from './files/file-tree.js';
 export type { OpenFile } from './files/open-file.js';
-export type { FileSource, StoredFile, TreeStore } from './files/tree-store.js';
+export type { BegunContents, FileSource, FindContent, StoredFile, TreeStore } from './files/tree-store.js';
 export type {
   FileCommit,
   FileCommitReply,
   FileGeneration,
+  CheckpointFiles,
   FileGenerations,
   FileHead,
   FileTrees,

@@ -19,7 +19,7 @@ export { storedSkillFiles } from './skills/stored-skill-files.js';
 export type { DiffOmission, FileChange, TreeComparison } from './stored/compare-trees.js';
 export { COMPARE_LIMITS } from './stored/compare-trees.js';
 export { erasedStoredFiles } from './stored/erased-stored-files.js';
-export { FileHistory, notRecorded } from './stored/file-history.js';
+export { FileHistory } from './stored/file-history.js';
 export { storedUserFiles } from './stored/stored-user-files.js';
 export { occurrences, replaceAt } from './text/text-edit.js';
 export { MAX_TEXT_FILE_BYTES, readTextRange } from './text/text-range.js';

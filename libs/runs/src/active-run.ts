@@ -1,5 +1,5 @@
 import type { GoalChange, RunEvent, RunRecord, StateUpdate, ThreadState } from '@caribou/contracts';
-import type { CallUsage, Clock, Logger, SandboxPort, ThreadKey } from '@caribou/core';
+import type { CallUsage, Clock, Logger, SandboxPort, ThreadKey, UnpublishedFiles } from '@caribou/core';
 import type { ClaimResult, RunStore, ThreadHead, WaitingMessage } from '@caribou/state';
 import type { EventWriter } from './events/event-writer.js';
 import type { LeaseKeeper } from './leases/lease-keeper.js';
@@ -36,6 +36,11 @@ export interface RunPorts {
    * the attempt.
    */
   readonly beforeWithdrawal?: (withdrawn: { readonly userId: string; readonly state: ThreadState }) => Promise<void>;
+  /**
+   * Asks a manager to store the files of a thread that it has not stored yet, so that a run which begins now can be taken back without
+   * losing them. Ends within a deadline and never rejects.
+   */
+  readonly settleFiles?: (thread: ThreadKey, holder: Pick<UnpublishedFiles, 'managerId' | 'machine'>) => Promise<void>;
   /** The sandboxes in which the agent's tools are executed. */
   readonly sandbox?: Pick<SandboxPort, 'cancel'>;
   /** Called once the end of a run that memory may learn from is written. Neither waits nor throws. */

@@ -1,4 +1,4 @@
-import { type RunEvent, type TaskEvent } from '@caribou/contracts';
+import { omitUndefined, type RunEvent, type TaskEvent } from '@caribou/contracts';
 import {
   type Clock,
   RunCancelled,
@@ -9,9 +9,9 @@ import {
   type ThreadKey,
 } from '@caribou/core';
 import { createMetrics, noopTracing } from '@caribou/observability';
-import { redisRunStore } from '@caribou/state';
+import { redisFileGenerations, redisRunStore } from '@caribou/state';
 import { admission, ai, type StoreFixture, thread, useStore } from '@caribou/testing';
-import type { AfterCancel } from './active-run.js';
+import type { AfterCancel, RunPorts } from './active-run.js';
 import { type AgentLoop, type Handling, RunExecutor } from './run-executor.js';
 import { RunRegistry } from './run-registry.js';
 
@@ -30,6 +30,7 @@ interface Given {
   /** Limits the run's time, which is over when `limit` is aborted. */
   readonly limit?: AbortSignal;
   readonly afterCancel?: AfterCancel;
+  readonly settleFiles?: RunPorts['settleFiles'];
   /** Changes what is stored of the run before it is claimed. */
   readonly spoil?: (key: ThreadKey, runId: string) => Promise<unknown>;
 }
@@ -47,7 +48,7 @@ const clockTo = (limit: AbortSignal): Clock => ({
 });
 
 /** A run from its admission to what a process makes of it; `cancel` is asked for as soon as the agent works. */
-async function executed({ agent, limit, afterCancel, spoil }: Given, cancel?: 'interrupt' | 'rollback') {
+async function executed({ agent, limit, afterCancel, settleFiles, spoil }: Given, cancel?: 'interrupt' | 'rollback') {
   const key = thread();
   const plain = admission(key).kwargs;
   const kwargs = limit === undefined ? plain : { ...plain, timeout_ms: LIMIT_MS };
@@ -66,7 +67,7 @@ async function executed({ agent, limit, afterCancel, spoil }: Given, cancel?: 'i
       }
       return agent(input);
     },
-    ...(afterCancel === undefined ? {} : { afterCancel }),
+    ...omitUndefined({ afterCancel, settleFiles }),
     clock: limit === undefined ? systemClock : clockTo(limit),
     clocks: { leaseMs: LEASE_MS, renewMs: 200, eventWindowMs: 100 },
     metrics: createMetrics({ service: 'test' }),
@@ -266,4 +267,25 @@ describe('a run that this version cannot read', () => {
 
     expect(run).toMatchObject({ status: 'timeout', attempt: 1 });
   });
+});
+
+test('a run begins when the manager of its thread was asked to store the files of before', async () => {
+  const asked: unknown[] = [];
+  await executed(
+    {
+      agent: answersAndGoesOn,
+      spoil: async (key) => {
+        const files = redisFileGenerations(store.redis);
+        await files.commit(key, { expected: null, trees: {}, bytes: 0, files: 0 });
+        await store.redis.use((client) =>
+          client.hset(store.redis.keys.files(key).generations, 'unpublished', 'm1 one 1'),
+        );
+      },
+      settleFiles: async ({ threadId, userId }, holder) => {
+        asked.push({ holder, head: await store.threads.head({ userId, threadId }) });
+      },
+    },
+    'interrupt',
+  );
+  expect(asked).toEqual([{ holder: { managerId: 'm1', machine: 'one' }, head: null }]);
 });

@@ -101,6 +101,7 @@ export class RunExecutor {
     try {
       const context = contextOf(run);
       this.ports.agent.prefetch?.({ run: context, claimed });
+      if (claimed.filesWith !== undefined) await this.ports.settleFiles?.(claimed.lease, claimed.filesWith);
       let position = await commitInput(run);
       const host: LoopHost = {
         commit: (turn, otherwise) => commitTurn(run, turn, otherwise),

@@ -22,7 +22,7 @@ export { testSandboxSettings } from './conformance/sandbox-settings.js';
 export { expectGenerated } from './util/generated-file.js';
 export { deltaTexts } from './models/delta-texts.js';
 export { importImage, missingForDocker } from './sandboxes/docker-image.js';
-export { dyingStore } from './stores/dying-store.js';
+export { type Death, dyingProcess, dyingStore } from './stores/dying-store.js';
 export {
   type FakeHost,
   fakeHost,
@@ -42,7 +42,7 @@ export { mcpProgram, startMcpServer } from './servers/mcp-server.js';
 export { startNats } from './servers/nats.js';
 export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './servers/otlp-receiver.js';
 export { freePort } from './servers/ports.js';
-export { startProxy, type TestProxy } from './servers/proxy.js';
+export { type Hold, startProxy, type TestProxy } from './servers/proxy.js';
 export { randomConversation } from './models/random-conversation.js';
 export { startRedis } from './servers/redis.js';
 export {
@@ -78,7 +78,7 @@ export { useTasks } from './stores/use-tasks.js';
 export { sampleRun } from './stores/sample-run.js';
 export { callOfTask, sampleTask, taskRecord } from './stores/sample-task.js';
 export { type ScriptedMcp, type ScriptedTool, startScriptedMcp, textResult } from './models/scripted-mcp.js';
-export { startService, type TestService } from './servers/service.js';
+export { type ServiceNetwork, startService, type TestService } from './servers/service.js';
 export { json, redirectTo, type Site, type SiteRoute, startSite } from './servers/site.js';
 export { startTokenServer, type TokenServer } from './servers/token-server.js';
 export { transcriptFaults } from './models/transcript-validator.js';

@@ -36,7 +36,10 @@ export interface RoleWorkerParts {
 
 /** The parts of a run's execution that differ between roles. */
 export interface OpenRole {
-  readonly runs: Pick<RunExecutorPorts, 'store' | 'sandbox' | 'afterCancel' | 'beforeWithdrawal' | 'onMemoryQueued'> & {
+  readonly runs: Pick<
+    RunExecutorPorts,
+    'store' | 'sandbox' | 'afterCancel' | 'beforeWithdrawal' | 'settleFiles' | 'onMemoryQueued'
+  > & {
     readonly sandbox: SandboxPort;
   };
   /**

@@ -12,6 +12,7 @@ const debianPackage = {
   'redis-server': 'redis-server',
   bwrap: 'bubblewrap',
   setpriv: 'util-linux',
+  ip: 'iproute2',
   openssl: 'openssl',
   dockerd: 'docker.io',
   busybox: 'busybox-static',

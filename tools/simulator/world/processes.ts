@@ -172,6 +172,7 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     drivers: { forNewThread: only },
     files: noFiles,
     sync: SHARED_FILES,
+    plane: {},
     outputs: { publishOutput: () => undefined },
   });
   bus.serve(process, SandboxAcquire.name, (payload) => handlers.acquire(payload));

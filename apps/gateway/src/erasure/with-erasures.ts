@@ -25,6 +25,7 @@ export function withErasures(erasures: Pick<Erasures, 'settle'>, { store, files 
       return settleFirst(thread, act);
     }
   };
+  const { copyAll } = files;
   return {
     store: {
       ...store,
@@ -34,8 +35,8 @@ export function withErasures(erasures: Pick<Erasures, 'settle'>, { store, files 
     files: {
       openIntake: (thread, options) => settleFirst(thread, () => files.openIntake(thread, options)),
       list: (thread, directory, maxFiles) => settleFirst(thread, () => files.list(thread, directory, maxFiles)),
-      copyAll: (thread, to, checkpointId) => settleFirst(thread, () => files.copyAll(thread, to, checkpointId)),
-      hasHistory: files.hasHistory,
+      copyAll: copyAll === null ? null : (thread, to) => settleFirst(thread, () => copyAll(thread, to)),
+      settle: (thread) => files.settle(thread),
       open: (thread, path) => settleFirst(thread, () => files.open(thread, path)),
       replaceText: (thread, path, replacement) =>
         settleFirst(thread, () => files.replaceText(thread, path, replacement)),

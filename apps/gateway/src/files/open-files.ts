@@ -1,4 +1,4 @@
-import type { Bus } from '@caribou/bus';
+import { type Bus, PublishRequests } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import type { FileGenerations, Logger } from '@caribou/core';
 import {
@@ -17,7 +17,6 @@ import { openObjectStore, type OpenedStore } from '@caribou/objects';
 import type { HealthCheck } from '@caribou/service';
 import { redisFileGenerations, type RedisConnection, redisVolumeRegistry } from '@caribou/state';
 import { ObjectStoreCheck } from './object-store-check.js';
-import { PublishRequests } from './publish-requests.js';
 import { filesOnVolume } from './uploads/files-on-volume.js';
 
 /** The files of threads in an object store. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { InvalidRequestError, RateLimitedError, type UploadedFile } from '@caribou/contracts';
 import type { DocumentConverter } from '@caribou/documents';
+import type { UploadKey } from '@caribou/core';
 import { type RedisConnection, redisConversions } from '@caribou/state';
 import { waitFor } from '@caribou/testing';
 import type { OpenGateway } from '../open-gateway.js';
@@ -113,6 +114,26 @@ describe('documents among uploads', () => {
 
     expect(await remove('a%20b.pdf')).toBe(200);
     expect(Object.keys(content())).toEqual(['c.txt']);
+  });
+
+  test('a document is removed with its Markdown by the next request when a gateway dies in between', async () => {
+    const store = redisConversions(redis);
+    let dies: () => void = () => undefined;
+    const died = new Promise<void>((resolve) => (dies = resolve));
+    const conversions = {
+      ...store,
+      forget: async (file: UploadKey) => {
+        await store.forget(file);
+        dies();
+        return new Promise<never>(() => undefined);
+      },
+    };
+    const mortal = await fixture.open({ replaced: { converter, conversions } });
+    await upload(patient, { 'a.pdf': 'facts' });
+    void mortal.app.inject({ method: 'DELETE', url: `/api/threads/${thread}/uploads/a.pdf` });
+    await died;
+    expect(await remove('a.pdf')).toBe(200);
+    expect(content()).toEqual({});
   });
 
   test.each(['a.doc', 'a.xls', 'a.ppt'])('%s gets Markdown as the formats of today do', async (name) => {

@@ -1,4 +1,5 @@
 import { type FileDiffReply, type FilePageReply, newId, type WorkspaceChangesReply } from '@caribou/contracts';
+import { createRedis, redisThreadStore } from '@caribou/state';
 import { useGateways } from '../testing/gateway-fixture.js';
 import { CommandFiles, storedFilesConfig } from '../testing/stored-files-client.js';
 import { type ThreadClient, useThreadClient } from '../testing/thread-client.js';
@@ -124,6 +125,26 @@ describe('files at checkpoints', () => {
     ['unknown point', `/diff?from=${newId()}`, 404],
   ])('%s is refused', async (_what, path, status) => {
     expect((await get(path)).status).toBe(status);
+  });
+
+  test('of a process that noted none are refused as unknown, and never shown as empty', async () => {
+    const older = createRedis({ url: fixture.redis.url });
+    fixture.closeAtEnd(() => older.close());
+    const view = await redisThreadStore(older).updateState({ userId: 'alice', threadId }, { title: 'a title' });
+    const id = view.checkpointId;
+    const path = '/mnt/user-data/outputs/report.md';
+    const answers = [
+      await get(`?checkpoint_id=${id}`),
+      await get(`/content${path}?checkpoint_id=${id}`),
+      await get(`/diff?from=${id}`),
+      await get(`/diff?from=${ends[0]}&to=${id}`),
+      await client.ask(`/${threadId}/files/restore`, { checkpoint_id: id }),
+      await client.ask(`/${threadId}/files/restore`, { checkpoint_id: id, path }),
+    ];
+    for (const { status, body } of answers) {
+      expect([status, JSON.stringify(body)]).toEqual([409, expect.stringContaining(`checkpoint_id ${id}`)]);
+    }
+    expect(await pathsAt(`?checkpoint_id=${ends[1]}`)).toHaveLength(3);
   });
 
   test('belong to their user', async () => {

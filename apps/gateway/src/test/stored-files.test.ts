@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { BranchReply, UploadListReply, UploadReply } from '@caribou/contracts';
+import type { BranchReply, FilePageReply, StateReply, UploadListReply, UploadReply } from '@caribou/contracts';
 import type { DocumentConverter } from '@caribou/documents';
 import { sha256Of } from '@caribou/files';
 import { waitFor } from '@caribou/testing';
@@ -130,6 +130,24 @@ describe('files in an object store', () => {
     ]);
     expect((await artifact(early.thread_id, 'outputs/report.md')).body).toBe('first');
     expect((await artifact(late.thread_id, 'outputs/report.md')).body).toBe('second');
+  });
+
+  test('a copy has the files and those of its checkpoints, also when the source is deleted', async () => {
+    const threadId = await client.newThread();
+    await commands.write(of(threadId), { 'outputs/report.md': 'first' });
+    await client.turn(threadId, 'K2');
+    await upload(threadId, { name: 'a.txt', content: 'one' });
+    const state = await client.ask<StateReply>(`/${threadId}/state`);
+    const id = state.body.checkpoint?.checkpoint_id ?? '';
+    const { body: copy } = await client.ask<{ thread_id: string }>(`/${threadId}/copy`, {});
+    await commands.write(of(copy.thread_id), { 'outputs/report.md': 'second' });
+    expect((await artifact(threadId, 'outputs/report.md')).body).toBe('first');
+    expect((await ask('DELETE', threadId)).statusCode).toBe(204);
+
+    expect(await listed(copy.thread_id)).toEqual(['a.txt']);
+    expect((await artifact(copy.thread_id, 'outputs/report.md')).body).toBe('second');
+    const then = await ask('GET', `${copy.thread_id}/files?checkpoint_id=${id}`);
+    expect(then.json<FilePageReply>().files.map(({ path }) => path)).toEqual(['/mnt/user-data/outputs/report.md']);
   });
 
   test('a deleted thread has no files, nor has one that gets its id; an erased user has none', async () => {

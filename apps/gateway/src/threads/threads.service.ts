@@ -15,6 +15,7 @@ import {
   type QuotaUse,
 } from '@caribou/contracts';
 import { isEdit, resolveEdits, type ThreadKey } from '@caribou/core';
+import type { UserFiles } from '@caribou/files';
 import type { ThreadSearch, ThreadStore } from '@caribou/state';
 import { CronsService } from '../crons/crons.service.js';
 import type { Erasures } from '../erasure/erasures.js';
@@ -41,6 +42,7 @@ interface CreatedThread {
 export class ThreadsService {
   constructor(
     @Dependency('threadStore') private readonly store: ThreadStore,
+    @Dependency('userFiles') private readonly files: Pick<UserFiles, 'settle'>,
     @Dependency('erasures') private readonly erasures: Erasures,
     @Dependency('settings') private readonly settings: Pick<GatewaySettings, 'editsAnswers'>,
     private readonly durations: TurnDurations,
@@ -93,8 +95,9 @@ export class ThreadsService {
     await this.crons.removeOfThread(key.userId, key.threadId);
   }
 
-  /** Copies a thread; returns the new one and the size of its state. */
+  /** Copies a thread, with its files if these are in an object store; returns the new one and the size of its state. */
   async copy(key: ThreadKey): Promise<CreatedThread & { readonly bytes: number }> {
+    await this.files.settle(key);
     const copied = await this.store.copyThread(key, newId());
     return { thread: threadJson(copied), threads: copied.threads, bytes: copied.copiedBytes };
   }
@@ -128,6 +131,7 @@ export class ThreadsService {
     body: Body<'updateState'>,
   ): Promise<{ readonly reply: StateUpdateReply; readonly bytes: number }> {
     const checkpointId = body.checkpoint_id ?? body.checkpoint?.checkpoint_id ?? undefined;
+    if (checkpointId !== undefined) await this.files.settle(key);
     const view = await this.store.updateState(key, await this.updateOf(key, body.values), {
       ...omitUndefined({ checkpointId }),
       ...(body.as_node === null || body.as_node === undefined ? {} : { asNode: body.as_node }),

@@ -149,6 +149,21 @@ export class SandboxPool {
     return record === null || (record.managerId !== managerId && !(await registry.isManagerAlive(record.managerId)));
   }
 
+  /** Whether no other manager that lives has the thread. @throws {UnavailableError} when the registry is unreachable */
+  async isHeldOrUnbound(thread: ThreadKey): Promise<boolean> {
+    const { registry, managerId } = this.options;
+    return (await registry.binding(thread))?.managerId === managerId || this.isUnbound(thread);
+  }
+
+  /**
+   * Binds a thread to this manager whose manager is gone, without making a sandbox; false when it has none, or one that lives.
+   *
+   * @throws {UnavailableError} when the registry is unreachable, or no sandbox of the thread's driver is possible here
+   */
+  async takeOver(thread: ThreadKey): Promise<boolean> {
+    return !this.closed && (await this.bindings.inherit(thread));
+  }
+
   /** Whether this manager holds a sandbox for the thread. */
   holdsThread(thread: ThreadKey): boolean {
     return this.sandboxes.has(keyOf(thread));

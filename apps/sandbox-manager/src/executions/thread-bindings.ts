@@ -33,6 +33,16 @@ export class ThreadBindings {
     });
   }
 
+  /** Takes the thread over from a manager that is gone, for no run; returns whether it is bound to this manager then. */
+  async inherit(thread: ThreadKey): Promise<boolean> {
+    const { registry, managerId, sandboxIdOf, drivers } = this.options;
+    const existing = await registry.binding(thread);
+    if (existing === null) return false;
+    const driver = (await drivers.ofKind(existing.driver)).kind;
+    const record = await this.propose(thread, { managerId, sandboxId: sandboxIdOf(thread), driver });
+    return record.managerId === managerId;
+  }
+
   /** (P8) Proposes a binding. If the bound manager's lease has expired, proposes again after the grace period. */
   private async propose(thread: ThreadKey, proposal: SandboxProposal): Promise<SandboxRecord> {
     const { registry, clock, graceMs } = this.options;

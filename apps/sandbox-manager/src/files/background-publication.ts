@@ -16,6 +16,7 @@ const LONGEST_RETRY_MS = 30_000;
 export class BackgroundPublication {
   private readonly stopping = new AbortController();
   private isWanted = false;
+  private isOver = false;
   private running: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: BackgroundPublicationOptions) {}
@@ -25,12 +26,21 @@ export class BackgroundPublication {
    * @param again a publication of everything that has changed by then
    */
   start(first: () => Promise<void>, again: () => Promise<void>): void {
-    this.running = this.run(first, again).finally(this.options.onEnd);
+    this.running = this.run(first, again).finally(() => {
+      this.isOver = true;
+      this.options.onEnd();
+    });
   }
 
-  /** More has changed: another publication follows the one under way. */
-  repeat(): void {
+  /** More has changed: another publication follows the one under way. False when it is too late for that. */
+  repeat(): boolean {
     this.isWanted = true;
+    return !this.isOver;
+  }
+
+  /** Whether another publication follows the one under way. */
+  get isRepeated(): boolean {
+    return this.isWanted;
   }
 
   stop(): void {
@@ -50,7 +60,10 @@ export class BackgroundPublication {
       this.isWanted = false;
       try {
         await publish();
-        if (!this.isWanted) return;
+        if (!this.isWanted) {
+          this.isOver = true;
+          return;
+        }
         delayMs = FIRST_RETRY_MS;
       } catch (error) {
         onError(error);

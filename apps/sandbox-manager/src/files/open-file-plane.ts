@@ -1,9 +1,11 @@
 import type { Config } from '@caribou/config';
-import { type Clock, type Logger, systemClock, type ThreadKey } from '@caribou/core';
+import { type Clock, type Logger, type SandboxRegistry, systemClock, type ThreadKey } from '@caribou/core';
 import { objectTreeStore, volumeIdOf, WorkingCopies } from '@caribou/files';
 import { openObjectStore } from '@caribou/objects';
 import { type RedisConnection, redisFileGenerations } from '@caribou/state';
+import type { SandboxPool } from '../executions/sandbox-pool.js';
 import { CopyEviction } from './copy-eviction.js';
+import { LeftChanges } from './left-changes.js';
 import { PlaneFileSync } from './plane-file-sync.js';
 import { SHARED_FILES, type ThreadFileSync } from './thread-file-sync.js';
 
@@ -11,6 +13,8 @@ export interface FilePlane {
   readonly sync: ThreadFileSync;
   /** Absent when all machines share one data volume. */
   readonly eviction?: CopyEviction;
+  /** Absent when all machines share one data volume. */
+  readonly leftChanges?: LeftChanges;
   /** Whether files are in an object store, so that each machine may have a volume of its own. */
   readonly isStored: boolean;
   /** Identifies this machine among those that have files in the object store. */
@@ -18,6 +22,7 @@ export interface FilePlane {
 }
 
 const EVICT_MS = 60_000;
+const LEFT_CHANGES_MS = 5_000;
 
 /** How long the removal of a sandbox waits until its files are stored; its copy keeps them. */
 const SETTLE_MS = 20_000;
@@ -39,17 +44,21 @@ export function openFilePlane(
     readonly managerId: string;
     readonly redis: RedisConnection;
     readonly logger: Logger;
-    readonly holdsThread: (thread: ThreadKey) => boolean;
+    /** The pool of sandboxes, which is made later. */
+    readonly pool: () => Pick<SandboxPool, 'holdsThread' | 'takeOver'>;
+    readonly registry: Pick<SandboxRegistry, 'isManagerAlive'>;
   },
   clock: Clock = systemClock,
 ): FilePlane {
   if (files === undefined) return { sync: SHARED_FILES, isStored: false };
-  const { managerId, redis, logger, holdsThread } = parts;
+  const { managerId, redis, logger, pool, registry } = parts;
+  const holdsThread = (thread: ThreadKey): boolean => pool().holdsThread(thread);
   const generations = redisFileGenerations(redis);
   const copies = new WorkingCopies({ homeDir, store: objectTreeStore(openObjectStore(files.store, logger)) });
-  const { maxDirectBytes, maxWaitMs, maxCopies } = files;
+  const { maxDirectBytes, maxWaitMs, machineWaitMs, maxCopies } = files;
   const writer = { managerId, machine: volumeIdOf(homeDir) };
-  const sync = new PlaneFileSync({ copies, generations, writer, clock, logger, maxDirectBytes, maxWaitMs });
+  const limits = { maxDirectBytes, maxWaitMs, machineWaitMs };
+  const sync = new PlaneFileSync({ copies, generations, writer, clock, logger, ...limits });
   const eviction = new CopyEviction({
     copies,
     generations,
@@ -60,5 +69,12 @@ export function openFilePlane(
     everyMs: EVICT_MS,
     whenIdle: (thread, work) => (holdsThread(thread) ? Promise.resolve() : sync.whenIdle(thread, work)),
   });
-  return { sync, eviction, isStored: true, machine: writer.machine };
+  const { machine } = writer;
+  const shared = { generations, clock, logger, holdsThread };
+  const leftChanges = new LeftChanges({
+    ...{ ...shared, machine, managerId, sync, everyMs: LEFT_CHANGES_MS },
+    takeOver: (thread) => pool().takeOver(thread),
+    isManagerAlive: (id) => registry.isManagerAlive(id),
+  });
+  return { sync, eviction, leftChanges, isStored: true, machine };
 }

@@ -1,5 +1,11 @@
 import type { ThreadKey } from '@caribou/core';
 
+export interface MachineElsewhere {
+  readonly machine: string;
+  /** How long to wait for it, in milliseconds, as it has changes that are not stored; absent when it has none. */
+  readonly waitMs?: number;
+}
+
 /**
  * Carries the files of threads between this machine's copy and the object store, where they are true. Calls about one thread are
  * made one after the other by the implementation.
@@ -26,8 +32,10 @@ export interface ThreadFileSync {
   settle(thread: ThreadKey, timeoutMs: number): Promise<boolean>;
   /** What the next result of a command has to say about files of the thread that were lost; the text ends with a newline. */
   takeNotice(thread: ThreadKey): string | undefined;
-  /** The machine that has most of a thread's files, if that is another one. @throws {UnavailableError} */
-  machineElsewhere(thread: ThreadKey): Promise<string | undefined>;
+  /** The machine that has changes of a thread that are not stored, or else most of its files, if that is another one. @throws {UnavailableError} */
+  machineElsewhere(thread: ThreadKey): Promise<MachineElsewhere | undefined>;
+  /** Stores what this manager has noted as not stored, unless that is under way. @throws {UnavailableError} */
+  resume(thread: ThreadKey): Promise<void>;
   /** Drops what is known of a thread whose sandbox this manager does not hold any more. */
   forget(thread: ThreadKey): void;
 }
@@ -39,5 +47,6 @@ export const SHARED_FILES: ThreadFileSync = {
   settle: () => Promise.resolve(false),
   takeNotice: () => undefined,
   machineElsewhere: () => Promise.resolve(undefined),
+  resume: () => Promise.resolve(),
   forget: () => undefined,
 };

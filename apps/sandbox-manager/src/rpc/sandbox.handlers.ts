@@ -13,6 +13,7 @@ import {
   SandboxList,
   SandboxProbe,
   SandboxPublish,
+  SandboxPublishLeft,
   SandboxRead,
   SandboxReadBytes,
   SandboxRelease,
@@ -25,7 +26,8 @@ import type { ThreadFiles } from '@caribou/files';
 import type { SandboxDrivers } from '@caribou/sandbox';
 import { Controller, Inject } from '@nestjs/common';
 import { MessagePattern, Payload } from '@nestjs/microservices';
-import type { ThreadFileSync } from '../files/thread-file-sync.js';
+import type { FilePlane } from '../files/open-file-plane.js';
+import type { MachineElsewhere, ThreadFileSync } from '../files/thread-file-sync.js';
 import type { z } from 'zod';
 import type { Executor } from '../executions/executor.js';
 import { createEditExecution } from './file-edit.js';
@@ -47,6 +49,7 @@ export interface SandboxParts {
   readonly executor: Executor;
   readonly files: ThreadFiles;
   readonly sync: ThreadFileSync;
+  readonly plane: Pick<FilePlane, 'leftChanges'>;
   readonly drivers: Pick<SandboxDrivers, 'forNewThread'>;
   readonly outputs: OutputPublisher;
 }
@@ -55,6 +58,10 @@ export const SANDBOX_PARTS = Symbol('SandboxParts');
 
 /** Longest time to store what a gateway waits for: less than the deadline of its request. */
 const SETTLE_MS = 15_000;
+
+/** How long a reader waits until the end of a manager is noticed by others of its machine, and how often they look, in milliseconds. */
+const LEFT_MS = 3_000;
+const LEFT_LOOK_MS = 100;
 
 /** Limits of concurrent searches, because each one occupies a worker thread until it ends. */
 const SEARCHES = {
@@ -81,8 +88,10 @@ export class SandboxHandlers {
   @MessagePattern(SandboxAcquire.name)
   async acquire(@Payload() payload: unknown): Promise<Acquired> {
     const request = parseRequest(SandboxAcquire, payload);
-    const machine = request.elsewhere === true ? await this.machineFor(threadOf(request)) : undefined;
-    return machine === undefined ? this.acquireHere(payload) : { machine };
+    const elsewhere = request.elsewhere === true ? await this.machineFor(threadOf(request)) : undefined;
+    if (elsewhere === undefined) return this.acquireHere(payload);
+    const { machine, waitMs } = elsewhere;
+    return { machine, ...(waitMs === undefined ? {} : { wait_ms: waitMs }) };
   }
 
   /** The same for a thread whose files are on this machine. */
@@ -172,6 +181,16 @@ export class SandboxHandlers {
     return { outcome: (await this.parts.sync.settle(thread, SETTLE_MS)) ? 'published' : 'nothing' };
   }
 
+  @MessagePattern(managerSubject('{machine}', SandboxPublishLeft))
+  async publishLeft(@Payload() payload: unknown): Promise<z.output<(typeof SandboxPublishLeft)['reply']>> {
+    const thread = threadOf(parseRequest(SandboxPublishLeft, payload));
+    for (let leftMs = LEFT_MS; !(await this.parts.pool.isHeldOrUnbound(thread)); leftMs -= LEFT_LOOK_MS) {
+      if (leftMs <= 0) return { outcome: 'not_left' };
+      await systemClock.sleep(LEFT_LOOK_MS);
+    }
+    return { outcome: (await this.parts.plane.leftChanges?.store(thread)) ?? 'nothing' };
+  }
+
   @MessagePattern(ownSubject(SandboxRelease))
   release(@Payload() payload: unknown) {
     const request = parseRequest(SandboxRelease, payload);
@@ -179,9 +198,9 @@ export class SandboxHandlers {
   }
 
   /** The other machine that should get the thread, as it has the files and no manager is bound to it. */
-  private async machineFor(thread: ThreadKey): Promise<string | undefined> {
-    const machine = await this.parts.sync.machineElsewhere(thread);
-    return machine !== undefined && (await this.parts.pool.isUnbound(thread)) ? machine : undefined;
+  private async machineFor(thread: ThreadKey): Promise<MachineElsewhere | undefined> {
+    const elsewhere = await this.parts.sync.machineElsewhere(thread);
+    return elsewhere !== undefined && (await this.parts.pool.isUnbound(thread)) ? elsewhere : undefined;
   }
 
   /**

@@ -139,7 +139,8 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
     return { state: 'withdrawn' };
   }
 
-  private requireEpoch(thread: ThreadKey, epoch: number): void {
+  private requireEpoch(thread: ThreadKey, epoch: number | undefined): void {
+    if (epoch === undefined) return;
     if (this.epochs.get(keyOf(thread)) !== epoch) throw new FencedError('stale epoch');
   }
 }

@@ -50,7 +50,9 @@ const MACHINE_MS = 2_000;
 const RETRY_MS = 250;
 const MAX_BINDINGS = 10_000;
 
-type Acquired = Exclude<z.output<typeof SandboxAcquire.reply>, { readonly machine: string }>;
+type AcquireReply = z.output<typeof SandboxAcquire.reply>;
+type Elsewhere = Extract<AcquireReply, { readonly machine: string }>;
+type Acquired = Exclude<AcquireReply, Elsewhere>;
 
 export interface ManagerRequest<Reply extends z.ZodType> {
   readonly contract: RpcContract<z.ZodType, Reply>;
@@ -142,7 +144,7 @@ export class ManagerCalls {
       try {
         const payload = elsewhere ? { ...scopeFields(scope), elsewhere } : scopeFields(scope);
         const reply = await bus.call({ contract: SandboxAcquire }, payload, { signal, timeoutMs });
-        const acquired = 'machine' in reply ? await this.acquireAt(reply.machine, scope, signal) : reply;
+        const acquired = 'machine' in reply ? await this.acquireAtMachine(reply, scope, signal) : reply;
         if (acquired !== undefined) return acquired;
         elsewhere = false;
       } catch (cause) {
@@ -151,7 +153,22 @@ export class ManagerCalls {
     }
   }
 
-  /** From a manager of the machine that has the thread's files; undefined when none of them answers. */
+  /** From a manager of the machine that has the thread's files; undefined when none of them answers for the time that it is waited for. */
+  private async acquireAtMachine(
+    { machine, wait_ms: waitMs = 0 }: Elsewhere,
+    scope: SandboxScope,
+    signal: AbortSignal,
+  ): Promise<Acquired | undefined> {
+    const { clock } = this.options;
+    const untilMs = clock.monotonicMs() + waitMs;
+    for (;;) {
+      const acquired = await this.acquireAt(machine, scope, signal);
+      if (acquired !== undefined || clock.monotonicMs() >= untilMs) return acquired;
+      await clock.sleep(RETRY_MS, signal);
+    }
+  }
+
+  /** Asks them once; undefined when none answers. */
   private async acquireAt(machine: string, scope: SandboxScope, signal: AbortSignal): Promise<Acquired | undefined> {
     const target = { contract: SandboxAcquire, subject: machineSubject(machine) };
     try {

@@ -87,6 +87,9 @@ export const FilesFile = z
       'A call of a tool waits until what it changed is stored, up to this many bytes; more is stored in the background',
     ),
     max_wait_ms: duration(20_000, 600_000).describe('How long such a call waits for a store that does not answer'),
+    machine_wait_ms: duration(30_000, 600_000).describe(
+      'How long a thread waits for the machine that has changes which are not stored, before they are given up',
+    ),
     max_copies: integer(10_000, 10, 1_000_000).describe(
       'Threads whose files a machine has copies of; those unused for longest are removed, and more when the disk is full',
     ),

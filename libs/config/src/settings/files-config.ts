@@ -55,6 +55,7 @@ export interface FilesConfig {
   readonly store: ObjectStoreConfig;
   readonly maxDirectBytes: number;
   readonly maxWaitMs: number;
+  readonly machineWaitMs: number;
   readonly maxCopies: number;
 }
 
@@ -62,6 +63,7 @@ export const toFiles = ({ store, ...section }: z.output<typeof FilesFile>, homeD
   store: toObjectStore(store, homeDir),
   maxDirectBytes: section.max_direct_bytes,
   maxWaitMs: section.max_wait_ms,
+  machineWaitMs: section.machine_wait_ms,
   maxCopies: section.max_copies,
 });
 

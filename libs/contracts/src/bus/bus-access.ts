@@ -1,4 +1,5 @@
-import { SandboxBlocked, SandboxAcquire, SandboxProbe, SandboxPublish, managerSubject } from '../rpc/sandbox.js';
+import { SandboxPublish, SandboxPublishLeft } from '../rpc/sandbox-publish.js';
+import { SandboxBlocked, SandboxAcquire, SandboxProbe, managerSubject } from '../rpc/sandbox.js';
 import type { ServiceName } from './services.js';
 import {
   CANCEL_ALL,
@@ -96,6 +97,7 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
       SandboxProbe.name,
       // Reads and changes of files whose newest state only their manager has.
       managerSubject(ANY, SandboxPublish),
+      managerSubject(ANY, SandboxPublishLeft),
       ...inspect('turns'),
     ],
     subscribe: [runEventsSubject(ANY), threadRunSubject(ANY, ANY)],

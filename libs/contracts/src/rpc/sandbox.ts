@@ -31,7 +31,15 @@ export const SandboxAcquire = rpc({
   }),
   reply: z.union([
     z.object({ sandbox_id: z.string(), manager_id: z.string(), driver: SandboxDriverKind }),
-    z.object({ machine: z.string().min(1).max(128) }),
+    z.object({
+      machine: z.string().min(1).max(128),
+      wait_ms: z
+        .number()
+        .int()
+        .min(0)
+        .optional()
+        .describe('How long to ask for it: it has changes that are not stored'),
+    }),
   ]),
   timeoutMs: 60_000,
 });
@@ -209,19 +217,6 @@ export const SandboxEdit = rpc({
     z.object({ outcome: z.literal('unknown'), reason: z.string() }),
   ]),
   timeoutMs: 30_000,
-});
-
-/**
- * Stores all changes of a thread's files that its manager has not stored yet, for a reader elsewhere. Asked by gateways, which have no
- * epoch.
- */
-export const SandboxPublish = rpc({
-  name: 'publish',
-  request: z.object({ user_id: UserId, thread_id: ThreadId }),
-  reply: z.object({
-    outcome: z.enum(['published', 'nothing', 'not_held']).describe('not_held: this manager does not hold the sandbox'),
-  }),
-  timeoutMs: 20_000,
 });
 
 /** The run has ended: the sandbox may be paused or removed when idle. Never deletes files. */

@@ -22,6 +22,11 @@ export interface FileHead extends FileGeneration {
    * beyond it is dropped, not merged.
    */
   readonly resetAt: number;
+  /**
+   * The newest generation with which a machine took the files over from another one. What a working copy of an older generation has
+   * beyond it is dropped: nobody has seen it since, or it was given up.
+   */
+  readonly takenAt: number;
   /** The machine whose manager committed last, which has most of the files; absent when only people did. */
   readonly machine?: string;
   /** The manager that holds changes which are not stored yet, since when (milliseconds since the epoch, by Redis' clock). */
@@ -50,12 +55,26 @@ export interface FileCommit {
   readonly writer?: FileWriter;
   /** Changes remain that this commit does not contain. */
   readonly isPartial?: boolean;
+  /** The machine takes the files over from another one, whose changes that are not stored are given up (`FileHead.takenAt`). */
+  readonly takesOver?: boolean;
   /**
    * The files are older than this record of them: the thread's checkpoints until now have no generation although there were
    * files. Only for the first commit.
    */
   readonly isImport?: boolean;
 }
+
+/**
+ * The files of a thread at a checkpoint: the generation that it was written with; `none` when it is from before the first file;
+ * `unknown` when it was written by a process that notes no generations, or when its files are older than their record.
+ */
+export type CheckpointFiles =
+  | (FileGeneration & {
+      /** A manager has changes of before the checkpoint that are not stored yet: when they are, the checkpoint has them. */
+      readonly isPartial?: boolean;
+    })
+  | 'none'
+  | 'unknown';
 
 /** The generations of threads' files. Each method is one script or one read. */
 export interface FileGenerations {
@@ -69,32 +88,26 @@ export interface FileGenerations {
    */
   commit(thread: ThreadKey, commit: FileCommit): Promise<FileCommitReply>;
   /**
-   * Records that changes of this manager are not stored yet; keeps the time of an earlier call.
+   * Records that changes of this manager are not stored yet; keeps the time of an earlier call. A thread without files gets a first
+   * generation without any.
    *
    * @throws {FencedError} when the sandbox of the thread is bound to another manager
+   * @throws {ConflictError} while the thread is being deleted
    */
   noteUnpublished(thread: ThreadKey, writer: FileWriter): Promise<void>;
-  /** The generation that a checkpoint of the thread was written with; null when there is none. */
-  atCheckpoint(thread: ThreadKey, checkpointId: string): Promise<FileGeneration | null>;
-  /**
-   * Whether the thread had no files at the checkpoints that have no generation; false when its files are older than their record.
-   * True for a thread without files.
-   */
-  isComplete(thread: ThreadKey): Promise<boolean>;
-  /**
-   * Gives a thread without files those of another one of the same user, with the generations of the checkpoints that both have.
-   *
-   * @param checkpointId the point whose files become the head; absent for the head
-   * @throws {ConflictError} when the target has files
-   */
-  copy(from: ThreadKey, to: ThreadKey, checkpointId?: string): Promise<FileHead | null>;
+  /** Threads with changes that the machine has not stored, and maybe some without; at most a hundred, by time. */
+  unpublishedOf(machine: string): Promise<readonly ThreadKey[]>;
+  /** Takes a thread out of that list, unless the machine still has such changes. */
+  forgetUnpublished(thread: ThreadKey, machine: string): Promise<void>;
+  /** What is known of the files that the thread had at one of its checkpoints. */
+  atCheckpoint(thread: ThreadKey, checkpointId: string): Promise<CheckpointFiles>;
   /**
    * Makes the files of an earlier point the head; uploads stay. Null for a thread without files.
    *
    * @throws {ConflictError} while the thread has a run in flight
    */
   restore(thread: ThreadKey, checkpointId: string): Promise<FileHead | null>;
-  /** All manifests that the thread's head and checkpoints name; generations that none of them names are dropped. */
+  /** All manifests that the thread's head, its checkpoints and the rollback of its run need; generations that none of them names are dropped. */
   retained(thread: ThreadKey): Promise<readonly string[]>;
   /** Ids of the user's threads that have files, at most a thousand after the first `skip`, by their first commit. */
   threadsWithFiles(userId: string, skip: number): Promise<readonly string[]>;

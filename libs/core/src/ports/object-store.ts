@@ -20,15 +20,27 @@ export interface ObjectContent {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** A body of known length and checksum, so that a store can refuse what was altered on the way. */
-export interface ObjectBody {
+/** A body in memory, which nobody changes until it is stored. */
+export interface ObjectBytes {
+  readonly bytes: Uint8Array;
+  /**
+   * SHA-256 of the bytes in lower-case hexadecimal digits, if the caller knows it. It is believed: a store compares the bytes with it
+   * only on a way on which they can be altered, and computes it only if it needs it.
+   */
+  readonly sha256?: string;
+}
+
+/** A body of known length and checksum that is read while it is stored: it is compared with both each time it is read. */
+export interface ObjectSource {
   /** Bytes. */
   readonly size: number;
   /** SHA-256 in lower-case hexadecimal digits. */
   readonly sha256: string;
   /** Opens the bytes from the start; called again for each attempt. */
-  readonly open: () => AsyncIterable<Uint8Array> | Uint8Array;
+  readonly open: () => AsyncIterable<Uint8Array>;
 }
+
+export type ObjectBody = ObjectBytes | ObjectSource;
 
 export interface ObjectPage {
   /** In ascending order of the keys' bytes. */
@@ -49,7 +61,7 @@ export interface ObjectStore {
   /**
    * Stores an object; one that is there already is replaced by the same content, as keys are named by content.
    *
-   * @throws {ConflictError} when the bytes of `body` have another size or checksum than it says; nothing is stored then
+   * @throws {ConflictError} when the bytes of a source have another size or checksum than it says; nothing is stored then
    * @throws {TooLargeError} when the store cannot hold an object of this size
    * @throws {UnavailableError} when the store cannot be reached in time, is full or refuses the credentials (`details.reason`)
    */

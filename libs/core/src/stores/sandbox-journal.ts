@@ -22,7 +22,8 @@ export interface SandboxRecord {
 
 /** A binding that the caller proposes, under the epoch of the thread's lease it acts for. */
 export interface SandboxProposal extends SandboxRecord {
-  readonly epoch: number;
+  /** Absent for a manager that acts for no run: it only takes over from one that is gone. */
+  readonly epoch?: number;
   /** The `lapse` of an earlier answer, old enough that a live manager would have renewed its lease since. */
   readonly lapse?: string;
 }

@@ -67,29 +67,35 @@ const cursorOf = (path: string): string => Buffer.from(path, 'latin1').toString(
 const pathOfCursor = (cursor: string): string => Buffer.from(cursor, 'base64url').toString('latin1');
 
 /**
- * The files of threads in an object store at their checkpoints. That a thread or a checkpoint exists is for the caller to check: at
- * one without a generation there are no files.
+ * The files of threads in an object store at their checkpoints. That a thread or a checkpoint exists is for the caller to check.
  */
 export class FileHistory {
   constructor(private readonly options: FileHistoryOptions) {}
 
-  /** The manifests of now, or of a checkpoint. @throws {UnavailableError} */
+  /** The manifests of now, or of a checkpoint. @throws {UnavailableError} @throws {ConflictError} when those of then are not known */
   async treesAt(thread: ThreadKey, checkpointId?: string): Promise<FileTrees> {
-    const { generations } = this.options;
     if (checkpointId === undefined) return (await settledHead(this.options, thread))?.trees ?? {};
-    return (await generations.atCheckpoint(thread, checkpointId))?.trees ?? {};
+    const { generations } = this.options;
+    let files = await generations.atCheckpoint(thread, checkpointId);
+    if (typeof files === 'object' && files.isPartial === true) {
+      await settledHead(this.options, thread);
+      files = await generations.atCheckpoint(thread, checkpointId);
+    }
+    if (files === 'unknown') throw notRecorded(checkpointId);
+    return files === 'none' ? {} : files.trees;
   }
 
+  /** Whether the checkpoint has a generation, so that it exists. */
   async hasGeneration(thread: ThreadKey, checkpointId: string): Promise<boolean> {
-    return (await this.options.generations.atCheckpoint(thread, checkpointId)) !== null;
+    return typeof (await this.options.generations.atCheckpoint(thread, checkpointId)) === 'object';
   }
 
   /** Whether it is known which files the thread had at the checkpoint. */
   async isRecorded(thread: ThreadKey, checkpointId: string): Promise<boolean> {
-    return (await this.hasGeneration(thread, checkpointId)) || this.options.generations.isComplete(thread);
+    return (await this.options.generations.atCheckpoint(thread, checkpointId)) !== 'unknown';
   }
 
-  /** @throws {FileRefusedError} when `directory` is outside of the thread's files */
+  /** @throws {FileRefusedError} when `directory` is outside of the thread's files @throws {ConflictError} as `treesAt` */
   async list(thread: ThreadKey, { checkpointId, directory, after, limit }: FilePageQuery): Promise<FilePage> {
     const below = directory === undefined ? undefined : treePathOf(directory);
     const trees = await readTrees(this.options.trees, thread.userId, await this.treesAt(thread, checkpointId));
@@ -110,7 +116,7 @@ export class FileHistory {
     };
   }
 
-  /** @throws {FileRefusedError} */
+  /** @throws {FileRefusedError} @throws {ConflictError} as `treesAt` */
   async open(thread: ThreadKey, path: string, checkpointId?: string): Promise<OpenFile> {
     return storedOpenFile(this.options.trees, await this.nodeAt(thread, path, checkpointId));
   }
@@ -149,6 +155,7 @@ export class FileHistory {
    * @throws {ConflictError} while a run is in flight, or when it is not known which files there were
    */
   async restoreAll(thread: ThreadKey, checkpointId: string): Promise<FileHead> {
+    await settledHead(this.options, thread);
     if (!(await this.isRecorded(thread, checkpointId))) throw notRecorded(checkpointId);
     const head = await this.options.generations.restore(thread, checkpointId);
     if (head === null) throw new NotFoundError('the thread has no files', { details: { threadId: thread.threadId } });
@@ -167,11 +174,14 @@ export class FileHistory {
   }
 }
 
-/** The error for a checkpoint that is older than the record of its files. */
-export const notRecorded = (checkpointId: string): ConflictError =>
-  new ConflictError(`it was not recorded which files there were at the checkpoint ${checkpointId}`, {
-    details: { checkpointId },
-  });
+/** The error for a checkpoint whose files were not noted. */
+const notRecorded = (checkpointId: string): ConflictError =>
+  new ConflictError(
+    `the files at checkpoint_id ${checkpointId} are not known: they were not recorded when it was written`,
+    {
+      details: { checkpointId },
+    },
+  );
 
 const entryOf = (path: string, { size, sha256, modifiedMs }: FileNode): StoredFileEntry => ({
   path: `${VIRTUAL_ROOT}/${fromTreeText(path)}`,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ConflictError } from '@caribou/contracts';
 import type { FileGenerations, OpenFile, ThreadKey, TreeStore } from '@caribou/core';
 import { redisFileGenerations } from '@caribou/state';
-import { human, type StoreFixture, thread, useStore } from '@caribou/testing';
+import { type StoreFixture, thread, useStore } from '@caribou/testing';
 import { sha256Of } from '../file-hash.js';
 import { objectTreeStore } from '../plane/store/object-tree-store.js';
 import { MemoryObjects } from '../testing/memory-objects.js';
@@ -35,7 +35,7 @@ const gateway = (more: Partial<Parameters<typeof storedUserFiles>[0]> = {}): Use
     generations,
     homeDir,
     limits: { workspaceBytes: 1_000, workspaceFiles: 5 },
-    askToPublish: (_thread, managerId) => onAsked(managerId),
+    askToPublish: (_thread, { managerId }) => onAsked(managerId),
     ...more,
   });
 
@@ -224,31 +224,6 @@ describe('reads and changes', () => {
   });
 });
 
-describe('copyAll', () => {
-  const say = async (text: string): Promise<string> =>
-    (await store.threads.updateState(key, { messages: [human(text)] })).checkpointId;
-
-  test('copies the files of now, or of a checkpoint, and both threads change independently', async () => {
-    await store.threads.createThread(key, { metadata: {} });
-    const before = await say('none');
-    await upload('a.txt', 'first');
-    const then = await say('one');
-    await upload('b.txt', 'second');
-    const [now, old, none] = [thread(), thread(), thread()];
-
-    expect(await files.copyAll(key, now)).toEqual({ files: 2, complete: true });
-    expect(await files.copyAll(key, old, then)).toMatchObject({ complete: true });
-    expect(await files.copyAll(key, none, before)).toEqual({ files: 0, complete: true });
-    await files.remove(now, `${UPLOADS}/a.txt`);
-    expect([await names(), await names(now), await names(old), await names(none)]).toEqual([
-      ['a.txt', 'b.txt'],
-      ['b.txt'],
-      ['a.txt'],
-      [],
-    ]);
-  });
-});
-
 describe('changes that a manager has not stored yet', () => {
   beforeEach(async () => {
     await upload('a.txt', 'old');
@@ -275,5 +250,8 @@ describe('changes that a manager has not stored yet', () => {
     expect(asked).toEqual([]);
     expect(await read('a.txt')).toBe('published');
     expect(asked).toEqual(['m1']);
+    isUnpublished = true;
+    await files.settle(key);
+    expect(asked).toEqual(['m1', 'm1']);
   });
 });

@@ -44,12 +44,10 @@ export function storedUserFiles(options: StoredUserFilesOptions): UserFiles {
       return openStoredIntake(parts, thread, intakeOptions);
     },
     list: async (thread, directory, maxFiles) => treeFiles.list(await treeOf(thread, directory), directory, maxFiles),
-    copyAll: async (thread, to, checkpointId) => {
-      if (checkpointId === undefined) await settledHead(options, thread);
-      const head = await generations.copy(thread, to, checkpointId);
-      return { files: head?.files ?? 0, complete: true };
+    copyAll: null,
+    settle: async (thread) => {
+      await settledHead(options, thread);
     },
-    hasHistory: true,
     open,
     replaceText: (thread, path, replacement) => replaceStoredText({ ...parts, open }, { thread, path }, replacement),
     remove: async (thread, path) => {

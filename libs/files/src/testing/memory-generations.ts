@@ -46,7 +46,7 @@ export class MemoryGenerations implements Pick<FileGenerations, 'head' | 'commit
 
   private first(): Omit<FileHead, 'generation'> {
     this.homes += 1;
-    return { home: `home-${this.homes}`, resetAt: 0, trees: {}, bytes: 0, files: 0 };
+    return { home: `home-${this.homes}`, resetAt: 0, takenAt: 0, trees: {}, bytes: 0, files: 0 };
   }
 }
 

@@ -1,4 +1,4 @@
-import { NotFoundError, UnavailableError } from '@caribou/contracts';
+import { ConflictError, NotFoundError, UnavailableError } from '@caribou/contracts';
 import type { ObjectBody, ObjectContent, ObjectInfo, ObjectPage, ObjectRange, ObjectStore } from '@caribou/core';
 import { sha256Of } from '../file-hash.js';
 
@@ -19,10 +19,10 @@ export class MemoryObjects implements ObjectStore {
   async put(key: string, body: ObjectBody): Promise<void> {
     this.calls.put += 1;
     await this.act(async () => {
-      const opened = body.open();
-      const bytes = opened instanceof Uint8Array ? Buffer.from(opened) : await allOf(opened);
-      if (bytes.byteLength !== body.size || sha256Of(bytes) !== body.sha256) {
-        throw new UnavailableError('the body is not what was announced', { details: { reason: 'altered' } });
+      const bytes = 'bytes' in body ? Buffer.from(body.bytes) : await allOf(body.open());
+      const size = 'bytes' in body ? bytes.byteLength : body.size;
+      if (bytes.byteLength !== size || sha256Of(bytes) !== (body.sha256 ?? sha256Of(bytes))) {
+        throw new ConflictError('the body is not what was announced', { details: { reason: 'altered' } });
       }
       this.objects.set(key, bytes);
       this.modified.set(key, this.nowMs);

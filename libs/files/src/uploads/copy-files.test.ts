@@ -12,12 +12,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { commandIdentity } from '@caribou/core';
-import { type UserFiles, userFiles } from './user-files.js';
+import { userFiles } from './user-files.js';
 
 const from = { userId: 'ann', threadId: 't1' };
 const to = { userId: 'ann', threadId: 't2' };
 let home: string;
-let files: UserFiles;
+let files: ReturnType<typeof userFiles>;
 
 const at = (thread: typeof from, path: string): string =>
   join(home, 'users', thread.userId, 'threads', thread.threadId, 'user-data', path);

@@ -16,14 +16,14 @@ export interface UserFiles {
   /** Regular files of a directory by name, at most `maxFiles`. */
   list(thread: ThreadKey, directory: DataDirectory, maxFiles: number): Promise<FileList>;
   /**
-   * Copies all regular files of a thread, but no links, to another one without files. With an object store, links too, and as of a
-   * checkpoint if one is given.
+   * Copies all regular files of a thread, but no links, to another one without files. Null with an object store, where a copy of a
+   * thread (`ThreadStore.copyThread`) has the files already.
    *
    * @throws {FileRefusedError}
    */
-  copyAll(thread: ThreadKey, to: ThreadKey, checkpointId?: string): Promise<CopiedFiles>;
-  /** Whether files of earlier points can be copied. */
-  readonly hasHistory: boolean;
+  readonly copyAll: ((thread: ThreadKey, to: ThreadKey) => Promise<CopiedFiles>) | null;
+  /** Asks a manager with changes that are not in the object store yet to store them, before the thread is copied. Never rejects for that. */
+  settle(thread: ThreadKey): Promise<void>;
   /** A regular file, open for reading; the caller closes it. @throws {FileRefusedError} */
   open(thread: ThreadKey, path: string): Promise<OpenFile>;
   /** Replaces a text file that still has the expected content; returns whether it had. @throws {FileRefusedError} */
@@ -35,14 +35,17 @@ export interface UserFiles {
 }
 
 /** The files of all threads below `homeDir` (CARIBOU_HOME), owned by the user of commands; uploads within the limits. */
-export function userFiles(homeDir: string, limits?: QuotaLimits): UserFiles {
+export function userFiles(
+  homeDir: string,
+  limits?: QuotaLimits,
+): UserFiles & { readonly copyAll: NonNullable<UserFiles['copyAll']> } {
   const files = threadFiles(homeDir, commandIdentity());
   const quota = limits === undefined ? undefined : new WorkspaceQuota(files, limits);
   return {
     openIntake: (thread, options) => openUploadIntake({ files, ...omitUndefined({ quota }) }, thread, options),
     list: (thread, directory, maxFiles) => listFiles(files, { thread, directory }, maxFiles),
     copyAll: (thread, to) => copyFiles({ files, ...omitUndefined({ quota }) }, thread, to),
-    hasHistory: false,
+    settle: () => Promise.resolve(),
     open: async (thread, path) => openLocalFile(await files.openFile(thread, path)),
     replaceText: (thread, path, replacement) =>
       replaceText(quota?.guard(files) ?? files, { thread, path }, replacement),

@@ -3,12 +3,12 @@
   KEYS[1] binding, hash
   ARGV    prefixes of manager leases and of the numbers of their renewals, epoch, manager, sandbox, driver; keys of the
           thread's lease and of its last claim (epoch.lua), which managers may only read; the lapse that an earlier
-          call returned, or ''
+          call returned, or ''. The epoch is '' for a manager that acts for no run
   Reply  {'bound', manager, sandbox, driver}; {'lapsed', manager, sandbox, driver, lapse}: the manager's lease is absent
          though not released, maybe only because the clock of Redis jumped, nothing is written; {'fenced'}, {'driver', driver of the binding}: nothing is written ]]
 -- @include epoch.lua
 local lease_prefix, renewals_prefix, epoch, manager, sandbox, driver = unpack(ARGV)
-if not is_owned_under(epoch, ARGV[7], ARGV[8]) then return { 'fenced' } end
+if epoch ~= '' and not is_owned_under(epoch, ARGV[7], ARGV[8]) then return { 'fenced' } end
 
 local bound = redis.call('HMGET', KEYS[1], 'manager', 'sandbox', 'driver')
 if bound[1] then

@@ -47,7 +47,7 @@ export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
         scripts.bind,
         [sandbox],
         [
-          ...[keys.managerPrefix, keys.managerSeenPrefix, String(proposal.epoch)],
+          ...[keys.managerPrefix, keys.managerSeenPrefix, String(proposal.epoch ?? '')],
           ...[proposal.managerId, proposal.sandboxId, proposal.driver, lease, owner, proposal.lapse ?? ''],
         ],
       )) as string[];

@@ -1,14 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { ConflictError, FencedError, omitUndefined } from '@caribou/contracts';
-import type { FileCommit, FileGenerations, FileHead, FileTrees, ThreadKey, UnpublishedFiles } from '@caribou/core';
+import type {
+  CheckpointFiles,
+  FileCommit,
+  FileGenerations,
+  FileHead,
+  FileTrees,
+  ThreadKey,
+  UnpublishedFiles,
+} from '@caribou/core';
 import type { RedisConnection } from '../redis/connection.js';
-import { pendingMember } from '../redis/keys.js';
+import { parsePendingMember, pendingMember } from '../redis/keys.js';
 import { loadScript } from '../redis/scripts.js';
 
 const scripts = {
   commit: loadScript('files/commit-files'),
   note: loadScript('files/note-unpublished'),
-  copy: loadScript('files/copy-files'),
+  forget: loadScript('files/forget-unpublished'),
+  at: loadScript('files/checkpoint-files'),
   restore: loadScript('files/restore-files'),
   retained: loadScript('files/retained-files'),
 };
@@ -24,8 +33,12 @@ const HEAD_FIELDS = [
   'reset_at',
   'unpublished',
   'machine',
+  'taken_at',
 ] as const;
 const MAX_LISTED = 1_000;
+const MAX_UNPUBLISHED = 100;
+/** For commits of persons, which note nothing. */
+const NO_MACHINE = 'none';
 
 const treesOf = (work: string, uploads: string): FileTrees => ({
   ...(work === '' ? {} : { work }),
@@ -39,7 +52,7 @@ function unpublishedOf(text: string): UnpublishedFiles | undefined {
 }
 
 function headOf(values: readonly (string | null)[]): FileHead {
-  const [home, generation, work, uploads, bytes, files, resetAt, unpublished, machine] = values.map(
+  const [home, generation, work, uploads, bytes, files, resetAt, unpublished, machine, takenAt] = values.map(
     (value) => value ?? '',
   );
   return {
@@ -49,20 +62,31 @@ function headOf(values: readonly (string | null)[]): FileHead {
     bytes: Number(bytes),
     files: Number(files),
     resetAt: Number(resetAt),
+    takenAt: Number(takenAt),
     ...omitUndefined({ unpublished: unpublishedOf(unpublished ?? '') }),
     ...(machine === undefined || machine === '' ? {} : { machine }),
   };
 }
 
+/** From the reply of checkpoint-files.lua. */
+function filesAt(reply: readonly [string, ...string[]]): CheckpointFiles {
+  const [outcome, generation = '', work = '', uploads = '', late] = reply;
+  // 'n/m' has the work of n with the uploads of m.
+  const known = { generation: Number.parseInt(generation, 10), trees: treesOf(work, uploads) };
+  if (outcome === 'known') return late === '1' ? { ...known, isPartial: true } : known;
+  return outcome === 'none' ? 'none' : 'unknown';
+}
+
 const otherManager = ({ threadId }: ThreadKey): FencedError =>
   new FencedError('the sandbox of the thread is bound to another manager', { details: { threadId } });
+
+const beingDeleted = ({ threadId }: ThreadKey): ConflictError =>
+  new ConflictError('the thread is being deleted', { details: { threadId } });
 
 /** The generations of threads' files: a hash per thread, removed with the thread. */
 export function redisFileGenerations(redis: RedisConnection): FileGenerations {
   const { keys } = redis;
   const hashOf = (thread: ThreadKey): string => keys.files(thread).generations;
-  const field = (thread: ThreadKey, name: string): Promise<string | null> =>
-    redis.use((client) => client.hget(hashOf(thread), name));
 
   return {
     head: async (thread) => {
@@ -73,36 +97,34 @@ export function redisFileGenerations(redis: RedisConnection): FileGenerations {
       const { generations, filed } = keys.files(thread);
       const [outcome, head] = (await redis.run(
         scripts.commit,
-        [generations, filed],
+        [generations, filed, keys.unpublished(commit.writer?.machine ?? NO_MACHINE)],
         [...commitArgs(thread, commit), keys.thread(thread).sandbox, keys.erasing ?? ''],
       )) as [string, (readonly string[] | '')?];
       if (outcome === 'fenced') throw otherManager(thread);
-      if (outcome === 'erasing')
-        throw new ConflictError('the thread is being deleted', { details: { threadId: thread.threadId } });
+      if (outcome === 'erasing') throw beingDeleted(thread);
       return { committed: outcome === 'ok', head: Array.isArray(head) ? headOf(head as readonly string[]) : null };
     },
     noteUnpublished: async (thread, { managerId, machine }) => {
-      const reply = await redis.run(scripts.note, [hashOf(thread)], [managerId, machine, keys.thread(thread).sandbox]);
-      if ((reply as readonly string[])[0] === 'fenced') throw otherManager(thread);
+      const { generations, filed } = keys.files(thread);
+      const names = [managerId, machine, randomUUID(), thread.threadId, pendingMember(thread)];
+      const [outcome] = (await redis.run(
+        scripts.note,
+        [generations, filed, keys.unpublished(machine)],
+        [...names, keys.thread(thread).sandbox, keys.erasing ?? ''],
+      )) as readonly string[];
+      if (outcome === 'fenced') throw otherManager(thread);
+      if (outcome === 'erasing') throw beingDeleted(thread);
+    },
+    unpublishedOf: async (machine) => {
+      const members = await redis.use((client) => client.zrange(keys.unpublished(machine), 0, MAX_UNPUBLISHED - 1));
+      return members.map(parsePendingMember);
+    },
+    forgetUnpublished: async (thread, machine) => {
+      await redis.run(scripts.forget, [hashOf(thread), keys.unpublished(machine)], [machine, pendingMember(thread)]);
     },
     atCheckpoint: async (thread, checkpointId) => {
-      const generation = await field(thread, `c:${checkpointId}`);
-      const trees = generation === null ? null : await field(thread, `g:${generation}`);
-      if (generation === null || trees === null) return null;
-      const [work = '', uploads = ''] = trees.split(' ');
-      return { generation: Number(generation), trees: treesOf(work, uploads) };
-    },
-    isComplete: async (thread) => (await field(thread, 'complete')) !== '',
-    copy: async (from, to, checkpointId = '') => {
-      const { generations, filed } = keys.files(to);
-      const [outcome, head] = (await redis.run(
-        scripts.copy,
-        [hashOf(from), generations, filed],
-        [checkpointId, randomUUID(), to.threadId],
-      )) as [string, (readonly string[])?];
-      if (outcome === 'taken')
-        throw new ConflictError('the thread has files already', { details: { threadId: to.threadId } });
-      return head === undefined ? null : headOf(head);
+      const reply = await redis.run(scripts.at, [hashOf(thread)], [checkpointId]);
+      return filesAt(reply as readonly [string, ...string[]]);
     },
     restore: async (thread, checkpointId) => {
       const { record, inbox, lease } = keys.thread(thread);
@@ -126,6 +148,8 @@ export function redisFileGenerations(redis: RedisConnection): FileGenerations {
   };
 }
 
+const flagOf = (isSet = false): string => (isSet ? '1' : '');
+
 /** The arguments of commit-files.lua up to the names of keys. */
 function commitArgs(thread: ThreadKey, commit: FileCommit): readonly string[] {
   const { expected, trees, writer } = commit;
@@ -139,8 +163,9 @@ function commitArgs(thread: ThreadKey, commit: FileCommit): readonly string[] {
     String(commit.files),
     writer?.managerId ?? '',
     writer?.machine ?? '',
-    commit.isPartial === true ? '1' : '',
-    commit.isImport === true ? '' : '1',
+    flagOf(commit.isPartial),
+    flagOf(commit.takesOver),
+    flagOf(commit.isImport !== true),
     thread.threadId,
     pendingMember(thread),
   ];

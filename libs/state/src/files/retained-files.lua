@@ -1,11 +1,13 @@
 #!lua flags=allow-oom
---[[ Drops the generations of a thread's files that neither the head nor a checkpoint names.
+--[[ Drops the generations of a thread's files that neither the head, a checkpoint nor the rollback of a run needs.
   KEYS    the thread's files, hash (generations.lua)
   Reply  the trees that are left, each 'work uploads' ]]
 local flat = redis.call('HGETALL', KEYS[1])
 local named, trees = {}, {}
 for index = 1, #flat, 2 do
-  if flat[index] == 'generation' or flat[index]:sub(1, 2) == 'c:' then named[flat[index + 1]] = true end
+  local name = flat[index]
+  local names = name == 'generation' or name == 'before' or name:sub(1, 2) == 'c:'
+  if names then named[flat[index + 1]:match('^%S*')] = true end
 end
 for index = 1, #flat, 2 do
   local generation = flat[index]:match('^g:(.+)$')

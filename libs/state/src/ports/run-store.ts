@@ -17,7 +17,7 @@ import type {
   RunSummary,
   ThreadState,
 } from '@caribou/contracts';
-import type { TurnUsage, ThreadKey } from '@caribou/core';
+import type { TurnUsage, ThreadKey, UnpublishedFiles } from '@caribou/core';
 
 /** The right to write a thread for one run; every fenced script compares run, owner and epoch. */
 export interface RunLease extends ThreadKey {
@@ -73,6 +73,8 @@ export type ClaimResult =
       readonly waiting?: readonly WaitingMessage[];
       /** The change of the goal that the run is to make; absent: none. */
       readonly goalChange?: GoalChange;
+      /** The manager that has files of before the run which are not stored yet, for a run that begins; absent: none. */
+      readonly filesWith?: Pick<UnpublishedFiles, 'managerId' | 'machine'>;
     };
 
 /** A message that a client gave to a run under way. */

@@ -111,6 +111,11 @@ export interface CopiedThread extends ThreadRecord {
   readonly copiedBytes: number;
   /** The threads of the user, with this one. */
   readonly threads: QuotaUse;
+  /**
+   * How many files the thread got with its state, by the last count before the point it was copied at; null where files are on a data
+   * volume, of which nothing is copied here.
+   */
+  readonly files: number | null;
 }
 
 /** Token usage of a thread; a copied thread starts at zero. */
@@ -160,7 +165,7 @@ export interface ThreadStore {
    * @throws {ConflictError} while a run is in flight
    */
   keepLatestCheckpoint(thread: ThreadKey): Promise<number>;
-  /** A new thread with the same log, checkpoints and feed. @throws {ConflictError} while a run is in flight */
+  /** A new thread with the same log, checkpoints and feed, and the files if they are in an object store. @throws {ConflictError} while a run is in flight */
   copyThread(thread: ThreadKey, newThreadId: string, options?: CopyOptions): Promise<CopiedThread>;
   searchThreads(query: ThreadSearch): Promise<{ readonly threads: readonly ThreadRecord[]; readonly total: number }>;
 

@@ -41,7 +41,7 @@ function patternsOf(keys: StoreKeys) {
     erased: [keys.erased],
     idempotency: [`${keys.idempotency(ANY, ANY)}`],
     conversions: [keys.conversions(anyThread)],
-    files: Object.values<string>({ ...keys.files(anyThread) }),
+    files: [...Object.values<string>({ ...keys.files(anyThread) }), keys.unpublished(ANY)],
     skills: [keys.skills(ANY)],
     agents: [agents, souls, keys.profile(ANY)],
     items: Object.values<string>({ ...keys.items(ANY) }),

@@ -28,6 +28,8 @@ export interface StoreKeys {
   executionPrefix(thread: ThreadKey): string;
   /** Hash: the generations of a thread's files (files/generations.lua); and the user's threads that have files, a sorted set. */
   files(thread: ThreadKey): { readonly generations: string; readonly filed: string };
+  /** Sorted set: threads (`<user>/<thread>`) with changes of files that a machine has not stored; some of them may be stored by now. */
+  unpublished(machine: string): string;
   /** List: messages that wait to join the thread's run; named inside scripts (steering/waiting-list.lua). */
   steering(thread: ThreadKey): string;
   /**

@@ -38,7 +38,7 @@ export async function claimThread(
   const reply = await callThread(redis, thread, script, { params, beginsTurn: true });
   if (reply[0] === 'busy' || reply[0] === 'capped') return { kind: reply[0] };
   if (reply[0] !== 'run') return { kind: 'idle' };
-  const [, epoch, flat, head, tries, ranMs, kwargs, waiting, goalChange] = reply;
+  const [, epoch, flat, head, tries, ranMs, kwargs, waiting, goalChange, storing] = reply;
   const runId = hashOf(flat).get('run_id') ?? '';
   const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };
   try {
@@ -52,6 +52,7 @@ export async function claimThread(
       ranMs: Number(ranMs),
       ...parseWaiting(waiting),
       ...parseGoalChange(goalChange),
+      ...parseFilesWith(storing),
     };
   } catch (error) {
     // The lease is taken: a record that cannot be decoded would block every later run of the thread.
@@ -75,4 +76,10 @@ export async function loadCheckpoint(
   const loaded = await readCheckpoints(redis, thread, { ids: [checkpointId], ended: true });
   const [checkpoint] = loaded.checkpoints;
   return headOf(loaded, checkpointId === BEFORE_FIRST_CHECKPOINT ? null : requireCheckpoint(checkpoint, checkpointId));
+}
+
+/** `storing`: 'manager machine', or null for none. */
+function parseFilesWith(storing: unknown): Pick<Extract<ClaimResult, { kind: 'run' }>, 'filesWith'> {
+  const [managerId, machine] = typeof storing === 'string' ? storing.split(' ') : [];
+  return managerId === undefined || machine === undefined ? {} : { filesWith: { managerId, machine } };
 }

@@ -8,7 +8,8 @@
          {'capped'}: the user has as many running threads as he may have
          {'run', epoch, run record, head as load.lua returns it, attempts since the last commit, ms since the first claim,
           kwargs, false when the record holds them; messages that wait to join the run as waiting-list.lua has them, and the change of
-          the goal that it is to make (goal-change.lua): each absent or false for none} ]]
+          the goal that it is to make (goal-change.lua), the manager that has files of before the run which are not stored: each absent or
+          false for none} ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
 -- @include ../includes/processes.lua
@@ -55,9 +56,11 @@ if not run then
   return { 'idle' }
 end
 
+local storing
 local function reply(epoch)
   return { 'run', epoch, flat_of(run), load_head(record), run.tries,
-    now_ms - run.started, redis.call('GET', kwargs_key(run.run_id)), waiting_texts(record) or false, record.goal_change }
+    now_ms - run.started, redis.call('GET', kwargs_key(run.run_id)), waiting_texts(record) or false, record.goal_change or false,
+    storing }
 end
 if is_repeated and run.run_id == record.current then
   redis.call('SET', lease_key, last_owner, 'PX', p.lease_ms)
@@ -74,6 +77,10 @@ if not run.started then
   local replaces = replaced_from(run)
   if replaces then append_to(fields, 'replaces', replaces) end
   if record.head ~= '' then redis.call('HINCRBY', bases_key, record.head, 1) end
+  if p.files then
+    -- @include ../files/generations.lua
+    storing = note_files_before(record_key .. ':files', run.run_id)
+  end
 end
 run.tries = (tonumber(run.tries) or 0) + 1
 if run.open ~= '' then

@@ -63,7 +63,7 @@ local function roll_back()
   local channels = {}
   if base ~= '' then channels = checkpoint_of(base, redis.call('HGET', checkpoints_key, base)).channels end
   show_values(record, channels)
-  if files then files.reset(files.key, base) end
+  if files then files.take_back(files.key, run.run_id, base) end
   record.head = base
   drop_rows(run)
   forget_waiting(record, run.run_id)
@@ -151,6 +151,7 @@ else
     redis.call('LTRIM', p.dead_letters.key, -p.dead_letters.max, -1)
   end
 end
+if files then redis.call('HDEL', files.key, 'before') end
 expire_journal()
 release_lease()
 local asked = asked_after(record, thread_fields, rollback or (p.commit and p.commit.channels))

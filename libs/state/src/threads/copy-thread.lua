@@ -1,20 +1,26 @@
 #!lua
 --[[ Creates a thread with the log, checkpoints, feed, metadata and status of another one, as it is or as it was at an older
-  checkpoint, without its runs and their usage. Memory extraction reads only messages added from now on.
+  checkpoint, without its runs and their usage; with its files where these are in an object store. Memory extraction reads only
+  messages added from now on.
   KEYS, ARGV  thread.lua; then record, log, checkpoints, order and feed of the new thread, and its memory jobs;
               parameters target (its id), at (the checkpoint it ends with; absent: the head), last_row (the last
-              of the feed then), max_threads (0: no limit), interrupted (interrupts.lua); text: its metadata, '' for the same
-  Reply  {'ok', new thread record, bytes of its state, how many threads the user has}; {'taken'}, {'many'}, {'busy'}, {'no_thread'}, {'no_checkpoint'}, {'erasing'},
-         {'damaged', key}: nothing is written ]]
+              of the feed then), max_threads (0: no limit), interrupted (interrupts.lua), home and filed
+              (copied-files.lua); text: its metadata, '' for the same
+  Reply  {'ok', new thread record, bytes of its state, how many threads the user has, how many files it has, '' where
+          these are on a volume}
+         {'taken'}, {'many'}, {'busy'}, {'no_thread'}, {'no_checkpoint'}, {'erasing'}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/idle.lua
 -- @include ../includes/clock.lua
 -- @include ../includes/create.lua
 -- @include ../includes/state-bytes.lua
 -- @include ../interrupts/interrupts.lua
+-- @include ../files/generations.lua
+-- @include ../files/copied-files.lua
 local refusal, record = refused_idle()
 if refusal then return refusal end
 local copies = { more_key(1), more_key(2), more_key(3), more_key(4), more_key(5), more_key(6) }
-if redis.call('EXISTS', unpack(copies)) > 0 then return { 'taken' } end
+local files_key, copied_files = record_key .. ':files', more_key(1) .. ':files'
+if redis.call('EXISTS', copied_files, unpack(copies)) > 0 then return { 'taken' } end
 if is_being_erased(pending_member:match('^[^/]+') .. '/' .. p.target) then return { 'erasing' } end
 if has_all_threads() then return { 'many' } end
 if p.at and redis.call('HEXISTS', checkpoints_key, p.at) == 0 then return { 'no_checkpoint' } end
@@ -56,5 +62,7 @@ if #open > 0 then
 end
 redis.call('HSET', jobs, 'floor', record.next_entry - 1)
 redis.call('ZADD', threads_key, now_ms, p.target)
+local files = p.files and copy_files(files_key, copied_files, p.at or '', p.home, p.filed, p.target)
 local newest = record.head ~= '' and redis.call('HGET', checkpoints_key, p.at or record.head)
-return { 'ok', redis.call('HGETALL', copy), newest and state_bytes(p.at or record.head, newest) or 0, redis.call('ZCARD', threads_key) }
+local bytes = newest and state_bytes(p.at or record.head, newest) or 0
+return { 'ok', redis.call('HGETALL', copy), bytes, redis.call('ZCARD', threads_key), files or '' }

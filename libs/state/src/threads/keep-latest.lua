@@ -12,6 +12,7 @@ for _, id in ipairs(redis.call('ZRANGE', order_key, 0, -1)) do
     redis.call('HDEL', checkpoints_key, id)
     redis.call('HDEL', bases_key, id)
     redis.call('ZREM', order_key, id)
+    if p.files then redis.call('HDEL', record_key .. ':files', 'c:' .. id) end
     removed = removed + 1
   end
 end

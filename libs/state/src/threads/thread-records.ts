@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   ConflictError,
   FREE_JSON_LIMITS,
@@ -153,6 +154,7 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
           last_row: at?.lastSeq,
           max_threads: settings.maxThreads,
           ...interruptedParams(redis, thread),
+          ...(redis.storesFiles ? { home: randomUUID(), filed: redis.keys.files(copy).filed } : {}),
         },
         texts: [metadata === undefined ? '' : JSON.stringify(metadata)],
         moreKeys: [target.record, target.log, target.checkpoints, target.order, target.feed, jobs],
@@ -166,6 +168,7 @@ export function threadRecords(redis: RedisConnection, settings: StoreSettings): 
         ...threadOf(newThreadId, reply[1]),
         copiedBytes: Number(reply[2]),
         threads: threadUse(settings, reply[3]),
+        files: reply[4] === '' ? null : Number(reply[4]),
       };
     },
   };

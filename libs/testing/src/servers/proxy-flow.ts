@@ -12,7 +12,7 @@ export interface ProxyRule {
   readonly direction: Direction;
   /** The direction whose bytes are checked. */
   readonly lookIn: Direction;
-  readonly matches: (seen: Buffer) => boolean;
+  readonly matches: (seen: Buffer, chunk: Buffer) => boolean;
   readonly reach: () => void;
 }
 
@@ -73,7 +73,7 @@ export class ProxyFlow {
     if (caughtFlow === undefined || caughtFlow.caughtBy.has(rule)) return;
     const seen = Buffer.concat([this.tails.get(rule) ?? Buffer.alloc(0), chunk]);
     this.tails.set(rule, seen.subarray(-TAIL_BYTES));
-    if (!rule.matches(seen)) return;
+    if (!rule.matches(seen, chunk)) return;
     caughtFlow.caughtBy.add(rule);
     rule.reach();
   }

@@ -3,8 +3,11 @@ import { once } from 'node:events';
 import { type Direction, ProxyFlow, type ProxyRule } from './proxy-flow.js';
 
 export interface Match {
-  /** Seen bytes of one connection since the rule was set: the new chunk after at most 4 KiB before it. Default: any. */
-  readonly bytes?: (seen: Buffer) => boolean;
+  /**
+   * Seen bytes of one connection since the rule was set: the new chunk, which is given once more by itself, after at most 4 KiB before
+   * it. Default: any.
+   */
+  readonly bytes?: (seen: Buffer, chunk: Buffer) => boolean;
   /** The direction to search; default: the rule's own. */
   readonly in?: Direction;
 }
@@ -36,8 +39,14 @@ export interface TestProxy {
   stop(): Promise<void>;
 }
 
+export interface ProxyOptions {
+  readonly target: number;
+  /** The address that it listens on; default: loopback. */
+  readonly host?: string;
+}
+
 /** Starts a proxy in front of a local port. */
-export async function startProxy(options: { readonly target: number }): Promise<TestProxy> {
+export async function startProxy({ target: targetPort, host = '127.0.0.1' }: ProxyOptions): Promise<TestProxy> {
   const sockets = new Set<Socket>();
   const flows = { request: new Set<ProxyFlow>(), reply: new Set<ProxyFlow>() };
   const rules: ProxyRule[] = [];
@@ -48,7 +57,7 @@ export async function startProxy(options: { readonly target: number }): Promise<
       client.destroy();
       return;
     }
-    const target = connect({ port: options.target, host: '127.0.0.1' });
+    const target = connect({ port: targetPort, host: '127.0.0.1' });
     const pair = {
       request: new ProxyFlow(client, target, { direction: 'request', rules, delays }),
       reply: new ProxyFlow(target, client, { direction: 'reply', rules, delays }),
@@ -66,7 +75,7 @@ export async function startProxy(options: { readonly target: number }): Promise<
       });
     }
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
@@ -99,7 +108,7 @@ export async function startProxy(options: { readonly target: number }): Promise<
     get connections() {
       return flows.request.size;
     },
-    url: (scheme) => `${scheme}://127.0.0.1:${port}`,
+    url: (scheme) => `${scheme}://${host}:${port}`,
     hold: (direction, match = {}) => setRule('hold', direction, match),
     drop: (direction, match = {}) => setRule('drop', direction, match),
     delay: (direction, ms) => {

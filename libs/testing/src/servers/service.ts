@@ -13,6 +13,16 @@ export interface ServiceOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Default 30 s. */
   readonly readyTimeoutMs?: number;
+  /** Where it runs; default: in the test's own network. */
+  readonly network?: ServiceNetwork;
+}
+
+/** A network of its own for processes. */
+export interface ServiceNetwork {
+  /** The file of the namespace. */
+  readonly path: string;
+  /** The address of what runs in it, from outside. */
+  readonly address: string;
 }
 
 export interface ServiceExit {
@@ -23,7 +33,9 @@ export interface ServiceExit {
 /** A real process of a service; it dies with the test process. */
 export interface TestService {
   readonly pid: number;
-  /** Loopback port of `/health`, `/ready` and `/metrics`. */
+  /** The address of its port: loopback, or that of its network. */
+  readonly host: string;
+  /** Port of `/health`, `/ready` and `/metrics`; in a network of its own only a gateway's can be reached. */
   readonly healthPort: number;
   readonly exited: Promise<ServiceExit>;
   readonly running: boolean;
@@ -46,7 +58,9 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const entry = resolve(options.entry);
   if (!existsSync(entry)) throw new Error(`${options.entry} is not built`);
   const node = [process.execPath, '--enable-source-maps', '--require', join(__dirname, 'code-cache.cjs')];
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...node, entry], {
+  const enter = options.network === undefined ? [] : ['nsenter', `--net=${options.network.path}`];
+  const host = options.network?.address ?? '127.0.0.1';
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', ...enter, ...node, entry], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...options.env },
   });
@@ -55,6 +69,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const healthPort = await readyPort(child, { ...options, output });
   return {
     pid: child.pid ?? 0,
+    host,
     healthPort,
     exited,
     get running() {
@@ -62,7 +77,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
     },
     output,
     ready: async () => {
-      const response = await fetch(`http://127.0.0.1:${healthPort}/ready`, { signal: AbortSignal.timeout(5_000) });
+      const response = await fetch(`http://${host}:${healthPort}/ready`, { signal: AbortSignal.timeout(5_000) });
       return { ok: response.ok, body: await response.json() };
     },
     kill9: () => killed(child),

@@ -7,7 +7,7 @@ import {
   type WorkspaceChangesReply,
 } from '@caribou/contracts';
 import type { FileTrees, OpenFile, ThreadKey } from '@caribou/core';
-import { type FileHistory, notRecorded } from '@caribou/files';
+import type { FileHistory } from '@caribou/files';
 import type { ThreadStore } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
@@ -55,7 +55,7 @@ export class FileHistoryService {
   ): Promise<FileDiffReply> {
     const history = await this.historyOf(thread, from);
     if (to !== undefined) await this.historyOf(thread, to);
-    const points = { from: await recorded(history, thread, from), to: await recorded(history, thread, to) };
+    const points = { from: await history.treesAt(thread, from), to: await history.treesAt(thread, to) };
     return toFileDiff(await history.compare(thread, points));
   }
 
@@ -118,9 +118,4 @@ export class FileHistoryService {
       await this.store.checkpoint(thread, checkpointId);
     return this.history;
   }
-}
-
-async function recorded(history: FileHistory, thread: ThreadKey, checkpointId: string | undefined): Promise<FileTrees> {
-  if (checkpointId !== undefined && !(await history.isRecorded(thread, checkpointId))) throw notRecorded(checkpointId);
-  return history.treesAt(thread, checkpointId);
 }

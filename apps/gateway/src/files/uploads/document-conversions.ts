@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { AppError, RateLimitedError, UnavailableError } from '@caribou/contracts';
-import type { ConversionRecord, ConversionStore, Logger, PendingConversion, ThreadKey, UploadKey } from '@caribou/core';
+import type {
+  Companion,
+  ConversionRecord,
+  ConversionStore,
+  Logger,
+  PendingConversion,
+  ThreadKey,
+  UploadKey,
+} from '@caribou/core';
 import { type DocumentConverter, documentKindOf } from '@caribou/documents';
 import type { FileEntry, UserFiles } from '@caribou/files';
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
@@ -16,6 +25,10 @@ const MAX_ATTEMPTS = 3;
 const STOP_MS = 5_000;
 
 export type DocumentStates = ReadonlyMap<string, DocumentState>;
+
+/** The Markdown of a conversion that was published, or may be. */
+const companionOf = (record: ConversionRecord | null): Companion | undefined =>
+  record === null || record.status === 'failed' ? undefined : record.companion;
 
 /**
  * Markdown of uploaded documents. A pending conversion is recorded in the store under a lease. When its gateway dies,
@@ -102,7 +115,17 @@ export class DocumentConversions implements OnModuleDestroy {
   /** Removes the record of a deleted document, and its Markdown unless it was changed. */
   async forget(file: UploadKey): Promise<void> {
     if (documentKindOf(file.filename) === null) return;
-    await this.removeMarkdown(file, await this.store.forget(file));
+    await this.removeRecord(file);
+  }
+
+  /** The Markdown goes before the record that names it: when this process is killed in between, the next attempt still finds it. */
+  private async removeRecord(file: UploadKey): Promise<void> {
+    const known = (await this.store.read(file, [file.filename])).get(file.filename) ?? null;
+    await this.removeMarkdown(file, known);
+    const removed = await this.store.forget(file);
+    // Another one when a conversion has ended meanwhile.
+    if (companionOf(removed) !== undefined && !isDeepStrictEqual(companionOf(removed), companionOf(known)))
+      await this.removeMarkdown(file, removed);
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -117,7 +140,7 @@ export class DocumentConversions implements OnModuleDestroy {
     const { sizeBytes, modifiedMs } = entry;
     const record = { status: 'pending', source: { sizeBytes, modifiedMs }, attempts: 1 } as const;
     return this.orDefault(null, async () => {
-      await this.removeMarkdown(file, await this.store.forget(file));
+      await this.removeRecord(file);
       const lease = this.newLease();
       await this.store.begin(file, record, lease);
       return { file, kind, lease, record, signal: this.stopping.signal };
@@ -143,8 +166,8 @@ export class DocumentConversions implements OnModuleDestroy {
   }
 
   private async removeMarkdown(file: UploadKey, record: ConversionRecord | null): Promise<void> {
-    if (record === null || record.status === 'failed' || record.companion === undefined) return;
-    await this.files.removeUnchanged(file, 'uploads', record.companion);
+    const companion = companionOf(record);
+    if (companion !== undefined) await this.files.removeUnchanged(file, 'uploads', companion);
   }
 
   /** Runs a job in the background and logs its errors, because no caller handles them. */

@@ -24,12 +24,13 @@ export class BranchesService {
       ThreadStore,
       'getThread' | 'readFeed' | 'findFeedRow' | 'history' | 'copyThread' | 'updateState'
     >,
-    @Dependency('userFiles') private readonly files: Pick<UserFiles, 'copyAll' | 'hasHistory'>,
+    @Dependency('userFiles') private readonly files: Pick<UserFiles, 'copyAll' | 'settle'>,
     @Dependency('logger') private readonly logger: Logger,
   ) {}
 
   /**
-   * Copies the state and the messages in one step, and then the files as far as possible.
+   * Copies the state and the messages in one step, with the files if these are in an object store; on a volume they are copied
+   * afterwards, as far as possible.
    *
    * @throws {NotFoundError} when the thread's timeline has no such answer
    * @throws {ConflictError} while a run is in flight, or when the checkpoint at the turn's end is no longer stored
@@ -49,6 +50,7 @@ export class BranchesService {
     if (row?.message.type !== 'ai') throw new NotFoundError('there is no answer with this id');
     const cut = await this.cutAfter(thread, row);
     const branch = { userId: thread.userId, threadId: newId() };
+    await this.files.settle(thread);
     const copy = await this.store.copyThread(thread, branch.threadId, {
       metadata: await this.metadataOf(thread, messageId, cut),
       ...(cut.lastSeq === undefined ? {} : { at: { checkpointId: cut.checkpointId, lastSeq: cut.lastSeq } }),
@@ -60,7 +62,7 @@ export class BranchesService {
       parent_thread_id: thread.threadId,
       parent_checkpoint_id: cut.checkpointId,
       branched_from_message_id: messageId,
-      workspace_clone_mode: await this.cloneFiles(thread, branch, cut),
+      workspace_clone_mode: await this.cloneFiles(thread, branch, { cut, copy }),
       history_seed_mode: 'seeded',
     };
   }
@@ -91,15 +93,19 @@ export class BranchesService {
     };
   }
 
-  /** Copies the files. A failure is reported in the reply instead of thrown, because the new thread already exists. */
-  private async cloneFiles(thread: ThreadKey, branch: ThreadKey, { lastSeq, checkpointId }: Cut): Promise<CloneMode> {
-    const isHistorical = lastSeq !== undefined;
-    if (isHistorical && !this.files.hasHistory) return 'skipped_historical_turn';
+  /** Copies the files, unless that is done. A failure is reported in the reply instead of thrown, because the new thread already exists. */
+  private async cloneFiles(
+    thread: ThreadKey,
+    branch: ThreadKey,
+    { cut, copy }: { readonly cut: Cut; readonly copy: Pick<CopiedThread, 'files'> },
+  ): Promise<CloneMode> {
+    const isHistorical = cut.lastSeq !== undefined;
+    if (copy.files !== null) return cloneModeOf(copy.files, isHistorical);
+    const { copyAll } = this.files;
+    if (isHistorical || copyAll === null) return 'skipped_historical_turn';
     try {
-      const { files, complete } = await this.files.copyAll(thread, branch, isHistorical ? checkpointId : undefined);
-      if (!complete) return 'failed';
-      if (files === 0) return 'not_found';
-      return isHistorical ? 'historical_turn' : 'current_thread_best_effort';
+      const { files, complete } = await copyAll(thread, branch);
+      return complete ? cloneModeOf(files, isHistorical) : 'failed';
     } catch (error) {
       if (!(error instanceof FileRefusedError)) throw error;
       const fields = { event: 'branch.files', outcome: 'error', threadId: branch.threadId, error };
@@ -107,4 +113,9 @@ export class BranchesService {
       return 'failed';
     }
   }
+}
+
+function cloneModeOf(files: number, isHistorical: boolean): CloneMode {
+  if (files === 0) return 'not_found';
+  return isHistorical ? 'historical_turn' : 'current_thread_best_effort';
 }

@@ -118,7 +118,7 @@ const copy = route({
   group: 'Threads',
   method: 'POST',
   path: '/threads/:thread_id/copy',
-  summary: 'A new thread with the same checkpoints.',
+  summary: 'A new thread with the same checkpoints, and their files if these are in an object store.',
   params: ThreadPath,
   reply: ThreadReply,
   refusals: [404, 409],

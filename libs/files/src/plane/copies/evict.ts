@@ -6,6 +6,7 @@ import { closedDirectoryOf, errnoOf, type FileHead, type ThreadKey } from '@cari
 import { openDirectory } from '../../descriptor-walk.js';
 import { emptyDirectory } from '../../empty-directory.js';
 import { threadNames } from '../../thread-path.js';
+import { isOfOtherFiles } from '../local/copy-index.js';
 import { scan } from '../local/scan.js';
 import { type CopyParts, hasData, withCopy } from './open-copy.js';
 
@@ -97,7 +98,7 @@ async function evictOne(
   { head, isWanted }: { readonly head: FileHead | null; readonly isWanted: boolean },
 ): Promise<Outcome> {
   const state = parts.indexes.load(thread)?.state;
-  const isOutdated = state !== undefined && state.home !== null && state.home !== head?.home;
+  const isOutdated = state !== undefined && isOfOtherFiles(state, head);
   if (isWanted && !isOutdated) return 'stays';
   if (!isOutdated && !(await isPublished(parts, thread, head))) return 'held';
   await removeCopy(parts, thread);

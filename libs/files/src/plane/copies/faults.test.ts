@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { UnavailableError } from '@caribou/contracts';
+import { waitFor } from '@caribou/testing';
 import { type Machine, PlaneFixture } from '../../testing/plane-fixture.js';
 import { makeChange, randomChange } from '../../testing/random-changes.js';
 
@@ -50,6 +51,35 @@ async function changedCopy(plane: PlaneFixture): Promise<Machine> {
 }
 
 describe('publishing when calls of the store fail', () => {
+  test('nothing is committed before the contents are stored, although the tree that names them is', async () => {
+    const plane = new PlaneFixture();
+    let open = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    try {
+      const machine = plane.machine();
+      await machine.refresh(thread);
+      write(machine, 'outputs/middle', 'm'.repeat(900));
+      const put = plane.objects.put.bind(plane.objects);
+      jest.spyOn(plane.objects, 'put').mockImplementation(async (key, body) => {
+        if (key.startsWith('blobs/')) await gate;
+        await put(key, body);
+      });
+      const publishing = machine.publish(thread);
+      await waitFor(() => [...plane.objects.objects.keys()].some((key) => key.startsWith('trees/')), {
+        what: 'a stored tree',
+      });
+      expect(await plane.generations.head(thread)).toBeNull();
+      open();
+      expect((await publishing).outcome).toBe('published');
+      expect(await readAnew(plane)).toEqual(machine.snapshot(thread));
+    } finally {
+      open();
+      plane.close();
+    }
+  });
+
   test.each(['before', 'after'] as const)(
     'wherever a process is killed, %s a call, others read the old or the new generation, and the next process completes it',
     async (when) => {

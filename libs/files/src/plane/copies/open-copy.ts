@@ -44,7 +44,7 @@ export async function withCopy<T>(
   work: (target: ScanTarget, record: CopyRecord) => Promise<T>,
 ): Promise<T> {
   const wasUsed = indexes.usedMs(thread) !== undefined;
-  await indexes.prepare(thread);
+  if (!wasUsed) await indexes.prepare(thread);
   const index = indexes.load(thread);
   const userData = userDataOf(homeDir, thread);
   const clockMs = indexes.clockMs(thread);

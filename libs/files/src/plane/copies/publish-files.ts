@@ -19,26 +19,30 @@ export interface PublishRequest {
   readonly isImport?: boolean;
   /** With more changed bytes than this the caller does not wait: the outcome is `deferred`. */
   readonly maxDirectBytes?: number;
+  /** Asked right before the commit: whether more has changed since, so that the commit must not say that everything is stored. */
+  readonly hasMore?: () => boolean;
 }
 
 /**
- * What became of local changes.
+ * What became of local changes. `isEqual` says whether the copy equals the head afterwards: not when others have changed it meanwhile,
+ * whose changes the next refresh brings.
  *
  *  - `unchanged`: there are none beyond the head
  *  - `published`: they are in the head, but for files that changed meanwhile (`isPartial`) and what is never copied (`skipped`)
  *  - `replaced`: the head was set back, or is of other files; local changes were dropped and the copy is equal to it
  */
 export type Published =
-  | { readonly outcome: 'unchanged'; readonly head: FileHead | null }
+  | { readonly outcome: 'unchanged'; readonly head: FileHead | null; readonly isEqual: boolean }
   | {
       readonly outcome: 'published';
       readonly head: FileHead;
+      readonly isEqual: boolean;
       readonly changed: number;
       readonly bytes: number;
       readonly isPartial: boolean;
       readonly skipped: PublishPlan['skipped'];
     }
-  | { readonly outcome: 'replaced'; readonly head: FileHead | null };
+  | { readonly outcome: 'replaced'; readonly head: FileHead | null; readonly isEqual: true };
 
 /** Too much to wait for: that there are changes is recorded, and `finish` publishes them. */
 export interface Deferred {
@@ -91,20 +95,21 @@ async function publishPlan(parts: PublishParts, request: PublishRequest, first: 
   const { copies, generations } = parts;
   let { head, plan } = first;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    const isEqual = attempt === 1;
     const stored = plan === null ? null : await plan.store();
-    if (plan === null || stored === null) return { outcome: 'unchanged', head };
+    if (plan === null || stored === null) return { outcome: 'unchanged', head, isEqual };
     const reply = await generations.commit(request.thread, commitOf(head, stored, request));
     if (reply.committed && reply.head !== null) {
       stored.record(reply.head);
       const { changed, isPartial } = stored;
       const { bytes, skipped } = plan;
-      return { outcome: 'published', head: reply.head, changed, bytes, isPartial, skipped };
+      return { outcome: 'published', head: reply.head, isEqual, changed, bytes, isPartial, skipped };
     }
     const former: FileHead | null = head;
     head = reply.head;
     if (isAnother(former, head)) {
       await copies.refresh(request.thread, head);
-      return { outcome: 'replaced', head };
+      return { outcome: 'replaced', head, isEqual: true };
     }
     plan = await planFor(parts, request, { head, earlier: plan });
   }
@@ -116,19 +121,20 @@ async function publishPlan(parts: PublishParts, request: PublishRequest, first: 
 /** Whether changes made on the former head are dropped on the present one. */
 function isAnother(former: FileHead | null, head: FileHead | null): boolean {
   if (former === null) return false;
-  return head === null || head.home !== former.home || head.resetAt > former.generation;
+  if (head === null || head.home !== former.home) return true;
+  return Math.max(head.resetAt, head.takenAt) > former.generation;
 }
 
 const commitOf = (
   head: FileHead | null,
   { trees, bytes, files, isPartial }: StoredChanges,
-  { writer, isImport }: PublishRequest,
+  { writer, isImport, hasMore }: PublishRequest,
 ): FileCommit => ({
   expected: head === null ? null : { home: head.home, generation: head.generation },
   trees,
   bytes,
   files,
   writer,
-  ...(isPartial ? { isPartial } : {}),
+  ...(isPartial || hasMore?.() === true ? { isPartial: true } : {}),
   ...(head === null && isImport === true ? { isImport } : {}),
 });

@@ -1,4 +1,5 @@
 import { type FileHead, parseVirtualPath, type ThreadKey } from '@caribou/core';
+import { isOfOtherFiles } from '../local/copy-index.js';
 import { LocalTree } from '../local/local-tree.js';
 import { type LocalChanges, look, scan, type ScanTarget } from '../local/scan.js';
 import { toTreeText } from '../tree/tree-nodes.js';
@@ -27,9 +28,10 @@ export async function planPublication(
 const noneStored = (): StoredBefore => new Map();
 
 /** Whether the copy is of files that the head has replaced as a whole, so that its changes are dropped. */
-function isReplaced({ home, generation }: ScanTarget['index']['state'], head: FileHead | null): boolean {
-  if (head === null) return home !== null;
-  return (home !== null && home !== head.home) || head.resetAt > generation;
+function isReplaced(state: ScanTarget['index']['state'], head: FileHead | null): boolean {
+  if (isOfOtherFiles(state, head)) return true;
+  if (head === null) return false;
+  return head.resetAt > state.generation || (state.home !== null && head.takenAt > state.generation);
 }
 
 /** Notes what a scan has found that is as it was, so that the next one need not look at it. */

@@ -1,7 +1,7 @@
 import { DATA_DIRECTORIES, FILE_PARTS, type FileHead, type FileTrees, type ThreadKey } from '@caribou/core';
 import { emptyDirectory } from '../../empty-directory.js';
 import { threadFiles } from '../../thread-files.js';
-import { type CopyIndex, newIndex } from '../local/copy-index.js';
+import { type CopyIndex, isOfOtherFiles, newIndex, NO_HOME } from '../local/copy-index.js';
 import { LocalWriter } from '../local/local-writer.js';
 import { type LocalChanges, scan, type ScanTarget } from '../local/scan.js';
 import { readTrees } from '../store/object-tree-store.js';
@@ -28,12 +28,13 @@ export async function refreshCopy(parts: CopyParts, thread: ThreadKey, head: Fil
   const wasWhole = hasData(parts.homeDir, thread);
   const data = threadFiles(parts.homeDir, parts.owner);
   await data.prepare(thread);
+  await parts.indexes.prepare(thread);
   const owner = await data.ownerOf(thread);
   const done = await withCopy(parts, thread, async (target, record) => {
     const refresh = new Refresh({ ...parts, owner }, thread, target);
     await refresh.clearStaging();
     if (record === 'lost' || (record === 'kept' && !wasWhole)) return refresh.restart(head);
-    if (record === 'none') refresh.start(null);
+    if (record === 'none') refresh.start(refresh.isEmpty() ? NO_HOME : null);
     return head === null ? refresh.withoutHead() : refresh.follow(head);
   });
   return { ...done, ms: performance.now() - startMs };
@@ -66,26 +67,32 @@ class Refresh {
     await emptyDirectory(indexes.stagingOf(this.thread), new AbortController().signal);
   }
 
+  /** Whether the directories have nothing in them. */
+  isEmpty(): boolean {
+    return DATA_DIRECTORIES.every((directory) => this.target.local.names(directory, 1).length === 0);
+  }
+
   /** Without an index, or without the directories that it is of: files that equal the head's stay, the head replaces all others. */
   async restart(head: FileHead | null): Promise<Done> {
-    this.start(head?.home ?? null);
+    this.start(head?.home ?? NO_HOME);
     return head === null ? NOTHING : this.equal(head, false);
   }
 
   /** A copy of files that do not exist any more is emptied; one that was never published stays. */
   async withoutHead(): Promise<Done> {
-    if (this.target.index.state.home !== null) await this.empty(null);
+    if (isOfOtherFiles(this.target.index.state, null)) await this.empty(NO_HOME);
     return NOTHING;
   }
 
   async follow(head: FileHead): Promise<Done> {
     const { home, generation, trees } = this.target.index.state;
-    if (home !== null && home !== head.home) {
+    if (isOfOtherFiles(this.target.index.state, head)) {
       await this.empty(head.home);
       return this.equal(head, false);
     }
-    const keepsLocal = head.resetAt <= generation;
-    if (keepsLocal && home !== null && sameTrees(trees, head.trees) && this.target.index.underWay.size === 0) {
+    const isImport = home === null;
+    const keepsLocal = head.resetAt <= generation && (isImport || head.takenAt <= generation);
+    if (keepsLocal && home === head.home && sameTrees(trees, head.trees) && this.target.index.underWay.size === 0) {
       if (generation !== head.generation) this.record({ ...this.target.index.state, generation: head.generation });
       return NOTHING;
     }
@@ -104,7 +111,7 @@ class Refresh {
   }
 
   /** The files go before the index, which says whose they are: stopped in between, the next refresh does it again. */
-  private async empty(home: string | null): Promise<void> {
+  private async empty(home: string): Promise<void> {
     for (const directory of DATA_DIRECTORIES) {
       for (const name of this.target.local.names(directory, Number.POSITIVE_INFINITY))
         this.writer.moveOut(`${directory}/${name}`);
@@ -132,6 +139,9 @@ class Refresh {
     head: FileHead,
     { changes, plan, run }: { readonly changes: LocalChanges; readonly plan: RefreshPlan; readonly run: RefreshRun },
   ): void {
+    // A path that was looked at again, and found as it was, may be among those that were removed.
+    const gone = new Set([...run.removed, ...run.obstructed]);
+    const settled = [...changes.settled].filter(([path]) => !gone.has(path));
     this.parts.indexes.append(this.thread, {
       state: {
         home: head.home,
@@ -139,8 +149,8 @@ class Refresh {
         trees: run.obstructed.size === 0 ? head.trees : null,
         clockMs: changes.clockMs,
       },
-      set: new Map([...changes.settled, ...run.entries]),
-      removed: [...run.removed, ...run.obstructed],
+      set: new Map([...settled, ...run.entries]),
+      removed: gone,
       dirty: new Set([...racyOf(changes), ...plan.kept, ...run.obstructed]),
       underWay: new Set(),
     });

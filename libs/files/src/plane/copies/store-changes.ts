@@ -5,6 +5,7 @@ import {
   type FileNode,
   type FilePart,
   type FileTree,
+  type FindContent,
   type StoredFile,
   type ThreadKey,
   type TreeNode,
@@ -16,7 +17,7 @@ import { modifiedMsOf, sameStamp, type Stamp } from '../local/stamps.js';
 import { readTrees } from '../store/object-tree-store.js';
 import { mergeChanges } from '../tree/merge-tree.js';
 import { NEW_DIRECTORY, parentOf, partOfPath, sameNode, sizeOf } from '../tree/tree-nodes.js';
-import { localHash, localSource } from '../local/local-source.js';
+import { localSource } from '../local/local-source.js';
 import type { CopyParts } from './open-copy.js';
 import type { FoundChanges, StoredChanges } from './publication.js';
 import { sameTrees } from './refresh.js';
@@ -44,17 +45,17 @@ export class StoreChanges {
   async run(): Promise<StoredChanges | null> {
     const { head } = this.found;
     const trees = await readTrees(this.parts.store, this.thread.userId, head?.trees ?? {});
-    await this.findNodes(trees);
+    const stored = await this.findNodes(trees);
     const merged = FILE_PARTS.map((part, at) => this.merge(part, trees[at] ?? new Map<string, TreeNode>()));
     const changed = merged.reduce((count, { differences }) => count + differences, 0);
     if (changed === 0) {
+      await stored();
       if (head !== null) this.record(head);
       return null;
     }
-    const keys = await Promise.all(
-      merged.map(({ tree }, at) => this.write(tree, head?.trees[FILE_PARTS[at] ?? 'work'])),
-    );
-    const [work, uploads] = keys;
+    // The trees name contents that may still be on their way: nothing names the trees before the commit.
+    const writes = merged.map(({ tree }, at) => this.write(tree, head?.trees[FILE_PARTS[at] ?? 'work']));
+    const [[work, uploads]] = await Promise.all([Promise.all(writes), stored()]);
     return {
       trees: { ...(work === undefined ? {} : { work }), ...(uploads === undefined ? {} : { uploads }) },
       ...sizeOf(merged.map(({ tree }) => tree)),
@@ -69,7 +70,8 @@ export class StoreChanges {
     return !this.found.target.index.underWay.has(path);
   }
 
-  private async findNodes(trees: readonly FileTree[]): Promise<void> {
+  /** Reads what has changed. The result waits until its contents are stored. */
+  private async findNodes(trees: readonly FileTree[]): Promise<() => Promise<void>> {
     const candidates: Candidate[] = [];
     for (const [path, stamp] of this.found.changes.changed) {
       if (!this.isOwn(path)) continue;
@@ -78,33 +80,29 @@ export class StoreChanges {
       else if (isClosedFile(this.local, path)) this.found.changes.skipped.closed += 1;
       else candidates.push({ path, stamp });
     }
-    const unknown = await this.findKnownContents(candidates, trees);
+    const unknown = candidates.filter((candidate) => !this.addStored(candidate));
     const sources = unknown.map(({ path, stamp }) => localSource(this.local, path, stamp.size));
-    const results = await this.parts.store.store(this.thread.userId, sources);
-    unknown.forEach((candidate, at) => this.addFile(candidate, results[at] ?? null));
+    const find = contentsIn(trees, unknown);
+    const { files, stored } = await this.parts.store.begin(this.thread.userId, sources, find);
+    unknown.forEach((candidate, at) => this.addFile(candidate, files[at] ?? null));
+    return async () => {
+      await stored();
+      unknown.forEach((candidate, at) => this.noteStored(candidate, files[at] ?? null));
+    };
+  }
+
+  /** Whether an earlier attempt has stored the file. */
+  private addStored(candidate: Candidate): boolean {
+    const before = this.found.stored.get(candidate.path);
+    if (before === undefined || !sameStamp(before.stamp, candidate.stamp)) return false;
+    this.addFile(candidate, before.stored);
+    return true;
   }
 
   private findLink(path: string, stamp: Stamp): void {
     const target = this.local.linkTarget(path);
     if (target === undefined) this.miss(path);
     else this.nodes.set(path, { stamp, node: { kind: 'link', target } });
-  }
-
-  /** Files whose bytes the head has already, under any path, or that an earlier attempt has stored; the others are returned. */
-  private async findKnownContents(candidates: readonly Candidate[], trees: readonly FileTree[]): Promise<Candidate[]> {
-    const bySize = candidates.length === 0 ? new Map<number, FileNode[]>() : filesBySize(candidates, trees);
-    const unknown: Candidate[] = [];
-    for (const candidate of candidates) {
-      const { path, stamp } = candidate;
-      const before = this.found.stored.get(path);
-      const alike = bySize.get(stamp.size) ?? [];
-      const sha256 = alike.length === 0 ? undefined : await localHash(this.local, path, stamp.size);
-      const known = alike.find((file) => file.sha256 === sha256);
-      if (known !== undefined) this.addFile(candidate, known);
-      else if (before !== undefined && sameStamp(before.stamp, stamp)) this.addFile(candidate, before.stored);
-      else unknown.push(candidate);
-    }
-    return unknown;
   }
 
   private addFile({ path, stamp }: Candidate, stored: StoredFile | null): void {
@@ -119,9 +117,13 @@ export class StoreChanges {
       stamp,
       node: { kind: 'file', mode, size, modifiedMs: modifiedMsOf(stamp), sha256, content },
     });
-    this.found.stored.set(path, { stamp, stored: { sha256, content } });
     // What changed within a tick of the clock of its last change may have changed again under the same stamp.
     if (!sameStamp(now, stamp) || !isSettled(stamp, this.found.changes.clockMs)) this.late.add(path);
+  }
+
+  /** For a later attempt of the same publication. */
+  private noteStored({ path, stamp }: Candidate, stored: StoredFile | null): void {
+    if (stored !== null) this.found.stored.set(path, { stamp, stored });
   }
 
   /** A file that changed while it was read is stored the next time. */
@@ -184,13 +186,18 @@ function isClosedFile(local: LocalTree, path: string): boolean {
   }
 }
 
-/** Files of the trees with the size of a candidate, by size. */
-function filesBySize(candidates: readonly Candidate[], trees: readonly FileTree[]): Map<number, FileNode[]> {
-  const found = new Map<number, FileNode[]>(candidates.map(({ stamp }) => [stamp.size, []]));
+/** Finds contents of the trees, under any path, that a candidate may have by its size. */
+function contentsIn(trees: readonly FileTree[], candidates: readonly Candidate[]): FindContent {
+  const sizes = new Set(candidates.map(({ stamp }) => stamp.size));
+  const alike = new Map<string, FileNode>();
+  if (sizes.size === 0) return () => undefined;
   for (const tree of trees) {
-    for (const node of tree.values()) if (node.kind === 'file') found.get(node.size)?.push(node);
+    for (const node of tree.values()) if (node.kind === 'file' && sizes.has(node.size)) alike.set(node.sha256, node);
   }
-  return found;
+  return ({ size, sha256 }) => {
+    const file = alike.get(sha256);
+    return file?.size === size ? file.content : undefined;
+  };
 }
 
 /** A data directory as it was made, of which the tree has nothing. */

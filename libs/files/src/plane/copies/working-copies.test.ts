@@ -163,6 +163,19 @@ describe('WorkingCopies', () => {
     expect((await first.publish(thread)).outcome).toBe('unchanged');
   });
 
+  test('a file that a return to an earlier point removed is fetched again when a later point has it', async () => {
+    // Published at once, so that the next scan looks at it again.
+    write(first, 'workspace/d/a', 'one');
+    const later = (await first.publish(thread)).head;
+    plane.generations.restore(thread, { trees: {} });
+    await first.refresh(thread);
+    expect(readdirSync(at(first, 'workspace'))).toEqual([]);
+    plane.generations.restore(thread, { trees: later?.trees ?? {} });
+    await first.refresh(thread);
+    expect(read(first, 'workspace/d/a')).toBe('one');
+    expect((await first.publish(thread)).outcome).toBe('unchanged');
+  });
+
   test('a copy of files of another home is emptied, and one without a head too', async () => {
     write(first, 'workspace/secret', 'of the former thread');
     await first.publish(thread);
@@ -198,7 +211,15 @@ describe('WorkingCopies', () => {
     const plan = await first.copies.publish(thread, { head: null });
     write(first, 'workspace/later', 'y');
     const stored = await plan?.store();
-    const head = { home: 'h', generation: 1, resetAt: 0, trees: stored?.trees ?? {}, bytes: 5_000, files: 1 };
+    const head = {
+      home: 'h',
+      generation: 1,
+      resetAt: 0,
+      takenAt: 0,
+      trees: stored?.trees ?? {},
+      bytes: 5_000,
+      files: 1,
+    };
     plane.generations.heads.set(thread.threadId, head);
     stored?.record(head);
     expect(await first.publish(thread)).toMatchObject({ outcome: 'published', changed: 1, head: { files: 2 } });

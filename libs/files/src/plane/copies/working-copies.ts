@@ -52,7 +52,7 @@ export class WorkingCopies {
 
   /**
    * Makes the directories equal to the head's trees, and the directories themselves when they are missing. Local changes that are
-   * not published are kept, path by path, unless the head was set back since (`resetAt`) or is of another home. Without a head a
+   * not published are kept, path by path, unless the head was set back since (`resetAt`), was taken over by another machine (`takenAt`), or is of another home. Without a head a
    * copy of former files is emptied, and one that was never published stays.
    *
    * @throws {UnavailableError} when the store is away or damaged; the next call completes what was begun

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ConflictError } from '@caribou/contracts';
 import type { ObjectStore, SharedDocuments } from '@caribou/core';
-import { sha256Of } from '../../file-hash.js';
 
 /** The document with the id by which an installation knows its object store. */
 const DOCUMENT = 'object-store';
@@ -31,7 +30,7 @@ export async function claimStore(
   // Another process of this installation leaves its id in this moment: the next round knows more.
   if (id === undefined) return { isOurs: false, owners: [] };
   const bytes = Buffer.from(id);
-  await store.put(`${OWNERS}${id}`, { size: bytes.byteLength, sha256: sha256Of(bytes), open: () => bytes });
+  await store.put(`${OWNERS}${id}`, { bytes });
   return judge(await ownersOf(store), id);
 }
 

@@ -156,7 +156,7 @@ describe(collectGarbage, () => {
       retained: async (key) => {
         if (!isCopied) {
           isCopied = true;
-          await generations.copy(source, copy);
+          await store.threads.copyThread(source, copy.threadId);
           await store.threads.deleteThread(source);
         }
         return generations.retained(key);

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { NotFoundError } from '@caribou/contracts';
 import type { ObjectStore } from '@caribou/core';
-import { sha256Of } from '../../file-hash.js';
 
 /** Digits of milliseconds since the epoch, so that keys are in the order of time. */
 const TIME_DIGITS = 15;
@@ -34,7 +33,7 @@ export async function writeLatest(
   if (text !== undefined) {
     const bytes = Buffer.from(text);
     const key = `${prefix}${String(nowMs).padStart(TIME_DIGITS, '0')}-${randomBytes(8).toString('hex')}`;
-    await store.put(key, { size: bytes.byteLength, sha256: sha256Of(bytes), open: () => bytes });
+    await store.put(key, { bytes });
   }
   if (former.length > 0) await store.remove(former);
 }

@@ -8,7 +8,10 @@ export interface CopyEntry {
 }
 
 export interface CopyState {
-  /** Home of the files that are copied; null before the thread had a head. */
+  /**
+   * Home of the files that are copied. Before the thread had a head: NO_HOME when the copy was made then, null when there were
+   * files already, from before there was an object store.
+   */
   readonly home: string | null;
   /** The newest generation that this copy has taken part in: its local changes are those since then. */
   readonly generation: number;
@@ -37,6 +40,13 @@ export interface IndexChange {
   /** Replaces the former ones. */
   readonly underWay?: ReadonlySet<string>;
 }
+
+/** The home of a copy that was made while the thread had no files. */
+export const NO_HOME = '';
+
+/** Whether the copy is of other files than those of the head. */
+export const isOfOtherFiles = ({ home }: CopyState, head: { readonly home: string } | null): boolean =>
+  home !== null && home !== NO_HOME && home !== head?.home;
 
 export const newIndex = (): CopyIndex => ({
   state: { home: null, generation: 0, trees: null, clockMs: 0 },

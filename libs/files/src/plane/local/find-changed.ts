@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
 import { DATA_DIRECTORIES } from '@caribou/core';
 import type { Stamp } from './stamps.js';
 
@@ -12,9 +14,6 @@ const MAX_OUTPUT_BYTES = 128 * 1024 * 1024;
 /** Kind, inode, mode, size, mtime, ctime, path. */
 const FORMAT = '%y %i %m %s %T@ %C@ %p\\0';
 
-/** The data directories are always printed, so that a list without them is known to be none. */
-const roots = DATA_DIRECTORIES.flatMap((name) => ['-o', '-path', name]);
-
 const kinds: Readonly<Record<string, Stamp['kind']>> = { f: 'file', d: 'directory', l: 'link' };
 
 /**
@@ -24,17 +23,8 @@ const kinds: Readonly<Record<string, Stamp['kind']>> = { f: 'file', d: 'director
  */
 export async function findChanged(userData: string, sinceMs: number): Promise<Map<string, Stamp> | null> {
   const since = `@${(Math.max(sinceMs, 0) / 1000).toFixed(6)}`;
-  const output = await outputOf(userData, [
-    '-P',
-    ...DATA_DIRECTORIES,
-    '(',
-    '-newerct',
-    since,
-    ...roots,
-    ')',
-    '-printf',
-    FORMAT,
-  ]);
+  const isWanted = ['-newerct', since, ...inodesOf(userData).flatMap((inode) => ['-o', '-inum', inode])];
+  const output = await outputOf(userData, ['-P', ...DATA_DIRECTORIES, '(', ...isWanted, ')', '-printf', FORMAT]);
   if (output === null) return null;
   const found = new Map<string, Stamp>();
   for (const line of output.split('\0')) {
@@ -43,6 +33,13 @@ export async function findChanged(userData: string, sinceMs: number): Promise<Ma
   }
   return DATA_DIRECTORIES.every((name) => found.has(name)) ? found : null;
 }
+
+/**
+ * Inodes of the data directories, which are always printed, so that a list without them is known to be none. Paths instead would be
+ * compared for every entry, which takes a seventh of the time.
+ */
+const inodesOf = (userData: string): readonly string[] =>
+  DATA_DIRECTORIES.map((name) => String(lstatSync(join(userData, name), { bigint: true }).ino));
 
 function entryOf(line: string): { readonly path: string; readonly stamp: Stamp } | null {
   const [kind = '', ino, mode = '', size, mtime, ctime, ...names] = line.split(' ');

@@ -5,7 +5,7 @@ import type { FileSource } from '@caribou/core';
 import { isClosed, type LocalTree } from './local-tree.js';
 
 const readAsync = promisify(read);
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 /** A small file is read without waiting, which costs a tenth. */
 const SMALL_BYTES = 64 * 1024;
 
