@@ -2,7 +2,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SandboxDriverKind, ServiceName } from '@caribou/contracts';
-import { startNats, startRedis, startService, type TestServer, type TestService, waitFor } from '@caribou/testing';
+import {
+  type ServiceNetwork,
+  startNats,
+  startRedis,
+  startService,
+  type TestServer,
+  type TestService,
+  waitFor,
+} from '@caribou/testing';
 import { natsConfig } from '../../tools/access/nats-config.js';
 import { addressOf, ADMIN, HEALTH, newPasswords, type UserName } from '../../tools/access/passwords.js';
 import { redisConfig } from '../../tools/access/redis-config.js';
@@ -40,8 +48,8 @@ export interface Stack {
   readonly managers: TestService[];
   readonly pools: TestService[];
   readonly homeDir: string;
-  /** Another process of a service; `env` overrides the stack's own. */
-  start(app: AppName, env?: Readonly<Record<string, string>>): Promise<TestService>;
+  /** Another process of a service; `env` overrides the stack's own, `network` is the one that it runs in. */
+  start(app: AppName, env?: Readonly<Record<string, string>>, network?: ServiceNetwork): Promise<TestService>;
   /** The address of a server for the user of a service; with a port, through a proxy there. */
   urlOf(app: AppName, scheme: 'nats' | 'redis', port?: number): string;
   /** A client of the n-th gateway. */
@@ -71,7 +79,7 @@ const FAST_CLOCKS = `clocks:
 `;
 
 export const clientOf = (gateway: TestService): ApiClient =>
-  new ApiClient(`http://127.0.0.1:${gateway.healthPort}/api/langgraph`);
+  new ApiClient(`http://${gateway.host}:${gateway.healthPort}/api/langgraph`);
 
 function configOf({
   productionClocks = false,
@@ -133,11 +141,12 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ...options.env,
   };
   const all: TestService[] = [];
-  const start = async (app: AppName, more: Readonly<Record<string, string>> = {}): Promise<TestService> => {
+  const start: Stack['start'] = async (app, more = {}, network) => {
     const service = await startService({
       entry: `dist/services/${app}.js`,
       env: { ...env, ...login(app), ...(app === 'sandbox-manager' ? {} : modelOf(model)), ...more },
       readyTimeoutMs: 60_000,
+      ...(network === undefined ? {} : { network }),
     });
     all.push(service);
     return service;
