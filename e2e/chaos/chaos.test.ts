@@ -8,6 +8,7 @@ const seed = number('SEED', 2_718);
 const isLong = minutes > 0;
 const scale = number('SCALE', 2);
 const each = number('EACH', 2);
+const machines = number('MACHINES', 1);
 const options: ChaosOptions = {
   seed,
   durationMs: isLong ? minutes * 60_000 : 25_000,
@@ -17,6 +18,7 @@ const options: ChaosOptions = {
   meanPauseMs: number('PAUSE_MS', isLong ? 1_800 : 1_500),
   lanes: number('LANES', isLong ? 12 : 8),
   fleet: { gateway: each, 'agent-runner': each, 'sandbox-manager': each, 'subagent-pool': each, 'memory-worker': each },
+  machines,
   say: (line) => void (isLong && process.stderr.write(`${line}\n`)),
 };
 
@@ -30,5 +32,10 @@ describe('the whole product under work and faults of all kinds', () => {
     expect(figures.kills).toBeGreaterThan(0);
     expect(figures.terminal).toBe(figures.accepted);
     expect(figures.usage.entered).toBeGreaterThan(0);
+    if (machines > 1) {
+      expect(figures.storeKills).toBeGreaterThanOrEqual(2);
+      expect(figures.files.storeFailures).toBeGreaterThan(0);
+      expect(figures.files.readAtEnd).toBeGreaterThan(0);
+    }
   });
 });

@@ -162,15 +162,34 @@ describe('plan', () => {
   const fleet = { gateway: 2, 'agent-runner': 2, 'sandbox-manager': 2, 'subagent-pool': 2, 'memory-worker': 2 };
 
   test('one seed always plans the same faults and turns, another seed plans others', () => {
-    const faults = planFaults(7, 300_000, fleet, 1_000);
-    expect(planFaults(7, 300_000, fleet, 1_000)).toEqual(faults);
-    expect(planFaults(8, 300_000, fleet, 1_000)).not.toEqual(faults);
+    const times = { durationMs: 300_000, meanPauseMs: 1_000 };
+    const faults = planFaults(7, fleet, times);
+    expect(planFaults(7, fleet, times)).toEqual(faults);
+    expect(planFaults(8, fleet, times)).not.toEqual(faults);
     expect(planThread(7, 1, 2)).toEqual(planThread(7, 1, 2));
     expect(planThread(7, 1, 3)).not.toEqual(planThread(7, 1, 2));
   });
 
+  test('the object store is killed at least twice, and is back before the next time', () => {
+    for (const durationMs of [4_000, 19_000, 300_000]) {
+      const times = { durationMs, meanPauseMs: 1_000 };
+      const faults = planFaults(7, fleet, { ...times, hasStore: true });
+      const kills = faults.filter((fault) => 'server' in fault && fault.server === 'objects');
+      expect(kills.length).toBe(Math.max(2, Math.round(durationMs / 30_000)));
+      kills.forEach(({ atMs, forMs }, index) => {
+        expect(atMs + forMs).toBeLessThan(kills[index + 1]?.atMs ?? durationMs);
+      });
+      const others = planFaults(7, fleet, times);
+      expect(faults).toEqual(expect.arrayContaining([...others]));
+      const added = faults.filter((fault) => !others.some(({ atMs }) => atMs === fault.atMs));
+      expect(added.filter((fault) => 'app' in fault && fault.app === 'sandbox-manager')).toHaveLength(kills.length);
+    }
+    const kinds = Array.from({ length: 20 }, (_, lane) => planThread(7, lane, 0, true)).flat();
+    expect(kinds.map(({ kind }) => kind)).toContain('files');
+  });
+
   test('all kinds of faults affect all services and servers, within the time', () => {
-    const faults = planFaults(7, 600_000, fleet, 1_000);
+    const faults = planFaults(7, fleet, { durationMs: 600_000, meanPauseMs: 1_000 });
     expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(['kill', 'pause', 'restart', 'cut', 'silence']));
     expect(new Set(faults.flatMap((fault) => ('app' in fault ? [fault.app] : [])))).toEqual(
       new Set(Object.keys(fleet)),

@@ -8,6 +8,7 @@ import {
   type ThreadHistory,
   type Violation,
 } from './history.js';
+import { fileViolations } from './files/file-checks.js';
 import { usageViolations } from './usage-checks.js';
 
 const TERMINAL: readonly string[] = ['success', 'error', 'timeout', 'interrupted', 'gone'];
@@ -23,6 +24,7 @@ export function violationsOf(history: History): readonly Violation[] {
       ...transcripts(thread),
       ...order(thread),
       ...effects(thread),
+      ...fileViolations(thread),
     ]),
     ...history.remembered
       .filter(({ count }) => count !== 1)

@@ -1,8 +1,7 @@
 import type { Message } from '@caribou/contracts';
-import type { Stack } from '../support/stack.js';
-import { linesOf } from '../support/threads-on-disk.js';
 import {
   type Effect,
+  type FileHistory,
   type FrameMark,
   type LedgerCount,
   type RunHistory,
@@ -17,7 +16,9 @@ const AT_ONCE = 6;
 const REPLAY_MS = 60_000;
 
 export interface CollectPorts {
-  readonly stack: Stack;
+  /** The lines of a file in the workspace of a thread, none when it does not exist. */
+  readonly linesOf: (threadId: string, name: string) => Promise<readonly string[]>;
+  readonly filesOf: (threadId: string) => Promise<FileHistory | undefined>;
   readonly client: RetryingClient;
   /** The texts of the calls that the MCP server received. */
   readonly paid: readonly string[];
@@ -48,8 +49,10 @@ async function threadHistory(
   const runs: RunHistory[] = [];
   for (const run of followed) runs.push(await runHistory(run, ports.client));
   const messages = await messagesOf(threadId, ports.client);
-  const wanted = followed.flatMap((run) => run.wanted.map((effect) => effectOf(effect, run, messages ?? [], ports)));
-  return { threadId, runs, messages, effects: wanted };
+  const effects: Effect[] = [];
+  for (const run of followed)
+    for (const effect of run.wanted) effects.push(await effectOf(effect, run, messages ?? [], ports));
+  return { threadId, runs, messages, effects, files: await ports.filesOf(threadId) };
 }
 
 /** Models of chaos runs by their configured name: the name at the provider. */
@@ -103,13 +106,13 @@ async function runHistory(run: FollowedRun, client: RetryingClient): Promise<Run
   return { ...seen, status, replay };
 }
 
-function effectOf(
+async function effectOf(
   effect: WantedEffect,
   { threadId, script }: FollowedRun,
   messages: readonly Message[],
-  { stack, paid }: CollectPorts,
-): Effect {
-  const lines = effect.where === 'mcp' ? paid : linesOf(stack, threadId, effect.where);
+  { linesOf, paid }: CollectPorts,
+): Promise<Effect> {
+  const lines = effect.where === 'mcp' ? paid : await linesOf(threadId, effect.where);
   const results = messages.slice(messages.findIndex((message) => textOf(message).includes(script)) + 1);
   const next = results.findIndex(({ type }) => type === 'human');
   const own = results.slice(0, next < 0 ? undefined : next).filter((message) => message.type === 'tool');

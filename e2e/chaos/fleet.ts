@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import { startProxy, type TestProxy, type TestService } from '@caribou/testing';
 import type { AppName, Stack } from '../support/stack.js';
 import type { FleetSize, ServerName } from './plan.js';
 
 const MAX_STARTS = 20;
+
+type Environment = Readonly<Record<string, string>>;
 
 /** One member of a service across restarts; it reaches NATS and Redis through its own proxies. */
 export class Member {
@@ -14,16 +17,20 @@ export class Member {
   private constructor(
     readonly app: AppName,
     readonly index: number,
-    private readonly stack: Stack,
     readonly links: Readonly<Record<ServerName, TestProxy>>,
+    private readonly launch: () => Promise<TestService>,
   ) {}
 
-  static async start(app: AppName, index: number, stack: Stack): Promise<Member> {
+  static async start(app: AppName, index: number, stack: Stack, env: Environment): Promise<Member> {
     const [nats, redis] = await Promise.all([
       startProxy({ target: stack.nats.port }),
       startProxy({ target: stack.redis.port }),
     ]);
-    const member = new Member(app, index, stack, { nats, redis });
+    const urls = {
+      NATS_URL: stack.urlOf(app, 'nats', nats.port),
+      REDIS_URL: stack.urlOf(app, 'redis', redis.port),
+    };
+    const member = new Member(app, index, { nats, redis }, () => stack.start(app, { ...env, ...urls }));
     await member.start();
     return member;
   }
@@ -41,10 +48,7 @@ export class Member {
   async start(): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        this.process = await this.stack.start(this.app, {
-          NATS_URL: this.stack.urlOf(this.app, 'nats', this.links.nats.port),
-          REDIS_URL: this.stack.urlOf(this.app, 'redis', this.links.redis.port),
-        });
+        this.process = await this.launch();
         this.isMeantToRun = true;
         return;
       } catch (cause) {
@@ -68,10 +72,18 @@ export class Member {
   }
 }
 
-/** All processes of all services. */
-export async function startFleet(stack: Stack, size: FleetSize): Promise<readonly Member[]> {
+/** All processes of all services, spread over the machines: each of these has directories of its own. */
+export async function startFleet(stack: Stack, size: FleetSize, machines: number): Promise<readonly Member[]> {
   const apps = Object.entries(size) as [AppName, number][];
+  const envOf = (index: number): Environment => (machines === 1 ? {} : environmentOf(stack, index % machines));
   return await Promise.all(
-    apps.flatMap(([app, count]) => Array.from({ length: count }, (_, index) => Member.start(app, index, stack))),
+    apps.flatMap(([app, count]) =>
+      Array.from({ length: count }, (_, index) => Member.start(app, index, stack, envOf(index))),
+    ),
   );
 }
+
+const environmentOf = ({ homeDir }: Stack, machine: number): Environment => ({
+  CARIBOU_HOME: join(homeDir, `machine-${machine}`),
+  CARIBOU_RUN_DIR: join(homeDir, `machine-${machine}-run`),
+});

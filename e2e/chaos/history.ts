@@ -46,6 +46,37 @@ export interface RunHistory {
   readonly replay: readonly FrameMark[] | undefined;
 }
 
+/** A file of a thread by its virtual path with the checksum of its content; undefined where there is no such file. */
+export interface FileVersion {
+  readonly path: string;
+  readonly sha256: string | undefined;
+}
+
+/** A turn that works with files: an upload that was accepted, and then a run whose calls of a tool report what they saw and made. */
+export interface FileTurn {
+  /** Undefined when no run was accepted. */
+  readonly runId: string | undefined;
+  readonly uploaded: readonly FileVersion[];
+  /** What each call makes, in their order. */
+  readonly calls: readonly (readonly FileVersion[])[];
+}
+
+/** A file as a gateway gave it. */
+export interface FileRead extends FileVersion {
+  /** The gateway and its route. */
+  readonly where: string;
+  /** How many turns with files the thread had begun. */
+  readonly turns: number;
+}
+
+export interface FileHistory {
+  readonly turns: readonly FileTurn[];
+  /** During the work. */
+  readonly reads: readonly FileRead[];
+  /** When everything was at rest. */
+  readonly readAtEnd: readonly FileRead[];
+}
+
 export interface ThreadHistory {
   readonly threadId: string;
   /** In the order in which they were accepted. */
@@ -53,6 +84,8 @@ export interface ThreadHistory {
   /** The state at the end; undefined for a removed thread. */
   readonly messages: readonly Message[] | undefined;
   readonly effects: readonly Effect[];
+  /** Undefined for a thread without turns that work with files. */
+  readonly files?: FileHistory | undefined;
 }
 
 /** One fact that a user asked to be remembered. */

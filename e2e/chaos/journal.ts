@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Frame } from '../support/client.js';
-import type { Effect, FrameMark, History, RunHistory, Segment } from './history.js';
+import type { Effect, FileRead, FileTurn, FrameMark, History, RunHistory, Segment } from './history.js';
 
 /** An effect that a script requests, and the text by which a result reports it. */
 export type WantedEffect = Pick<Effect, 'where' | 'word'>;
@@ -25,6 +25,12 @@ export const markOf = ({ id, event, data }: Frame): FrameMark => ({
     .slice(0, 12),
 });
 
+/** The turns of a thread that work with files, and what was read of it meanwhile. */
+export interface FollowedFiles {
+  readonly turns: (Omit<FileTurn, 'runId'> & { runId: string | undefined })[];
+  readonly reads: FileRead[];
+}
+
 const MAX_INCIDENTS = 200;
 
 /** Records the events of a run of chaos as they happen. */
@@ -34,6 +40,8 @@ export class Journal {
   /** Messages of requests that ended with 409. An earlier attempt of such a request may have been executed later. */
   readonly declined: string[] = [];
   readonly remembered: { readonly threadId: string; readonly word: string }[] = [];
+  /** By thread. */
+  readonly files = new Map<string, FollowedFiles>();
   /** The longest time in which nothing was accepted and no frame came, in ms. */
   longestGapMs = 0;
   private lastProgressMs = performance.now();
@@ -53,6 +61,12 @@ export class Journal {
     this.runs.push(followed);
     this.progress();
     return followed;
+  }
+
+  filesOf(threadId: string): FollowedFiles {
+    const known = this.files.get(threadId) ?? { turns: [], reads: [] };
+    this.files.set(threadId, known);
+    return known;
   }
 
   progress(): void {

@@ -43,6 +43,10 @@ async function leftInRedis(stack: Stack, { runs }: Journal): Promise<readonly st
       const left = keys.filter((key) => WHILE_WORKING.test(key)).map((key) => `key ${key}`);
       const bounded = keys.filter((key) => WITH_DEADLINE.test(key) || key.split(':').some((part) => alone.has(part)));
       for (const key of bounded) if ((await client.pttl(key)) === -1) left.push(`key without a deadline ${key}`);
+      for (const key of keys.filter((name) => name.endsWith(':files'))) {
+        const holder = await client.hget(key, 'unpublished');
+        if (holder !== null) left.push(`changes that are not stored, ${key}: ${holder}`);
+      }
       return left;
     }),
   );

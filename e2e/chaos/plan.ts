@@ -9,7 +9,7 @@ export type ServerName = 'nats' | 'redis';
 
 export type Fault = { readonly atMs: number; readonly forMs: number } & (
   | { readonly kind: ProcessFault; readonly app: AppName; readonly index: number }
-  | { readonly kind: 'kill' | 'pause'; readonly server: ServerName }
+  | { readonly kind: 'kill' | 'pause'; readonly server: ServerName | 'objects' }
   | { readonly kind: LinkFault; readonly app: AppName; readonly index: number; readonly server: ServerName }
 );
 
@@ -28,8 +28,21 @@ const APPS: FleetSize = {
   'memory-worker': 1,
 };
 
-/** The faults of a run in order of time: the same seed, duration and fleet always give the same ones. */
-export function planFaults(seed: number, durationMs: number, fleet: FleetSize, meanPauseMs: number): readonly Fault[] {
+/** Mean time between two kills of the object store, in milliseconds; there are at least two, however short the run is. */
+const STORE_KILL_MS = 30_000;
+
+export interface FaultTimes {
+  /** Faults begin until then. */
+  readonly durationMs: number;
+  /** Mean time between the beginnings of two faults. */
+  readonly meanPauseMs: number;
+  /** Whether there is an object store, which is killed as well. */
+  readonly hasStore?: boolean;
+}
+
+/** The faults of a run in order of time: the same seed, times and fleet always give the same ones. */
+export function planFaults(seed: number, fleet: FleetSize, times: FaultTimes): readonly Fault[] {
+  const { durationMs, meanPauseMs, hasStore = false } = times;
   const random = new Random(seed, 'faults');
   const faults: Fault[] = [];
   let atMs = meanPauseMs / 2;
@@ -37,7 +50,28 @@ export function planFaults(seed: number, durationMs: number, fleet: FleetSize, m
     faults.push(faultAt(random, Math.round(atMs), fleet));
     atMs += meanPauseMs * (0.4 + 1.2 * random.next());
   }
-  return faults;
+  if (hasStore) faults.push(...storeFaults(seed, durationMs, fleet));
+  return faults.sort((one, other) => one.atMs - other.atMs);
+}
+
+/**
+ * A kill of the store in each of equal parts of the time, so that none begins while the store is still away; and meanwhile one of a
+ * sandbox-manager, which may have changes of files that are not stored.
+ */
+function storeFaults(seed: number, durationMs: number, fleet: FleetSize): readonly Fault[] {
+  const random = new Random(seed, 'store');
+  const count = Math.max(2, Math.round(durationMs / STORE_KILL_MS));
+  const part = durationMs / count;
+  return Array.from({ length: count }, (_, index): readonly Fault[] => {
+    const atMs = Math.round((index + 0.1 + 0.4 * random.next()) * part);
+    const forMs = Math.round(Math.min(random.between(SHORTEST_MS, LONGEST_MS), 0.4 * part));
+    const manager = random.between(0, fleet['sandbox-manager'] - 1);
+    const within = { atMs: atMs + Math.round(forMs * random.next()), forMs: random.between(SHORTEST_MS, LONGEST_MS) };
+    return [
+      { kind: 'kill', server: 'objects', atMs, forMs },
+      { ...within, kind: 'kill', app: 'sandbox-manager', index: manager },
+    ];
+  }).flat();
 }
 
 function faultAt(random: Random, atMs: number, fleet: FleetSize): Fault {
@@ -65,7 +99,9 @@ export const TURN_KINDS = {
   rollback: 3,
   reject: 2,
 } as const;
-export type TurnKind = keyof typeof TURN_KINDS;
+/** With an object store: most turns write and read files. */
+const TURN_KINDS_WITH_FILES = { ...TURN_KINDS, files: 60 } as const;
+export type TurnKind = keyof typeof TURN_KINDS_WITH_FILES;
 
 export interface PlannedTurn {
   readonly kind: TurnKind;
@@ -76,10 +112,11 @@ export interface PlannedTurn {
 }
 
 /** The turns of the n-th thread of a lane. */
-export function planThread(seed: number, lane: number, thread: number): readonly PlannedTurn[] {
+export function planThread(seed: number, lane: number, thread: number, withFiles = false): readonly PlannedTurn[] {
   const random = new Random(seed, `lane ${lane} thread ${thread}`);
+  const kinds: Readonly<Partial<Record<TurnKind, number>>> = withFiles ? TURN_KINDS_WITH_FILES : TURN_KINDS;
   return Array.from({ length: random.between(2, 5) }, (_, turn) => ({
-    kind: random.weighted(TURN_KINDS),
+    kind: random.weighted(kinds),
     word: `w${lane}x${thread}x${turn}z`,
     seed: random.between(0, 2 ** 31),
   }));

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runBody } from '../support/client.js';
 import { taskLines, WITH_SUBAGENTS } from '../support/task-client.js';
+import { uploadFile } from './files/file-requests.js';
 import type { RunHistory } from './history.js';
 import type { FollowedRun, Journal, WantedEffect } from './journal.js';
 import type { RetryingClient } from './retrying-client.js';
@@ -19,7 +20,7 @@ type Take = (threadId: string, turn: PlannedTurn, tools: TurnTools) => Promise<v
 /** The text by which the result of a command reports that its line was written. */
 export const reportOf = ({ where, word }: WantedEffect): string => `${where === 'mcp' ? 'paid' : 'wrote'}:${word}`;
 
-const bash = (command: string): string => `#tool bash ${JSON.stringify({ description: 'a test', command })}`;
+export const bash = (command: string): string => `#tool bash ${JSON.stringify({ description: 'a test', command })}`;
 const LEDGER = '/mnt/user-data/workspace/ledger';
 const NOTES = '/mnt/user-data/workspace/notes';
 /** The quotes in the middle prevent the report from appearing in the command's own text. */
@@ -121,14 +122,7 @@ const cancel: Take = async (threadId, { word, kind }, tools) => {
 
 const upload: Take = async (threadId, { word, kind }, tools) => {
   const name = `${word}.txt`;
-  await tools.client.ask('the upload to be taken', async (api) => {
-    const form = new FormData();
-    form.append('files', new Blob([`wrote:${word}\n`]), name);
-    const url = `${api.base.replace('/langgraph', '')}/threads/${threadId}/uploads`;
-    const { status } = await fetch(url, { method: 'POST', body: form, signal: AbortSignal.timeout(60_000) });
-    if (status !== 200) throw new Error(`answered ${status}`);
-    return status;
-  });
+  await uploadFile(threadId, { name, content: `wrote:${word}\n` }, tools.client);
   const command = `cp /mnt/user-data/uploads/${name} ${LEDGER}.${word} && cat ${LEDGER}.${word}`;
   await whole(threadId, { kind, script: `${word}\n${bash(command)}\n#say Read.` }, tools);
 };
@@ -163,8 +157,8 @@ const together =
     await Promise.all([first, second].flatMap((run) => (typeof run === 'string' ? [] : [tools.client.follow(run)])));
   };
 
-/** The implementation of each kind of turn. */
-export const TAKE: Readonly<Record<TurnKind, Take>> = {
+/** The implementation of each kind of turn but `files`. */
+export const TAKE: Readonly<Record<Exclude<TurnKind, 'files'>, Take>> = {
   plain,
   tools: withTools,
   subagents,

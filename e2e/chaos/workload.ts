@@ -4,6 +4,7 @@ import type { Journal } from './journal.js';
 import { RetryingClient } from './retrying-client.js';
 import { planThread } from './plan.js';
 import { Random } from './random.js';
+import { workWithFiles } from './files/file-turn.js';
 import { start, TAKE, type TurnTools } from './turns.js';
 
 /** The memory of one user has at most 500 facts. */
@@ -17,6 +18,8 @@ export interface WorkloadOptions {
   readonly journal: Journal;
   readonly gateways: () => readonly TestService[];
   readonly patienceMs: number;
+  /** Whether files are in an object store. */
+  readonly hasStore: boolean;
   /** When it returns true, no new turn begins. */
   readonly isOver: () => boolean;
 }
@@ -31,16 +34,20 @@ export async function workload(options: WorkloadOptions): Promise<void> {
 }
 
 async function talk(lane: number, options: WorkloadOptions): Promise<void> {
-  const { seed, journal, isOver } = options;
+  const { seed, journal, isOver, hasStore } = options;
   for (let thread = 0; !isOver(); thread += 1) {
     const threadId = randomUUID();
     try {
       await createThread(threadId, toolsOf(options, new Random(seed, `thread ${lane} ${thread}`)));
-      for (const turn of planThread(seed, lane, thread)) {
+      for (const turn of planThread(seed, lane, thread, hasStore)) {
         if (isOver()) return;
         const isTooMuch = turn.kind === 'memory' && journal.remembered.length >= MOST_REMEMBERED;
         const planned = isTooMuch ? ({ ...turn, kind: 'plain' } as const) : turn;
-        await TAKE[planned.kind](threadId, planned, toolsOf(options, new Random(turn.seed)));
+        await (planned.kind === 'files' ? workWithFiles : TAKE[planned.kind])(
+          threadId,
+          planned,
+          toolsOf(options, new Random(turn.seed)),
+        );
         if (journal.runs.some((run) => run.threadId === threadId && run.stuck)) break;
       }
     } catch (error) {
