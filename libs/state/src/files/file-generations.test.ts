@@ -1,6 +1,6 @@
 import { ConflictError, FencedError, newId } from '@caribou/contracts';
 import type { FileHead, ThreadKey } from '@caribou/core';
-import { human, thread } from '@caribou/testing';
+import { admission, human, thread } from '@caribou/testing';
 import { redisSandboxRegistry } from '../executions/sandbox-registry.js';
 import { createRedis } from '../redis/connection.js';
 import { GenerationsFixture, manager, SIZE } from '../testing/generations-fixture.js';
@@ -222,6 +222,19 @@ describe(redisFileGenerations, () => {
     await fixture.store.threads.deleteThread(key);
     expect(await fixture.files.retained(whole)).toEqual(expect.arrayContaining(['w1', 'w2', 'u1']));
     expect((await fixture.store.threads.copyThread(none, newId())).files).toBe(0);
+  });
+
+  test('a temporary thread has no files when its run has ended, and is no longer listed once that was seen', async () => {
+    const key = thread();
+    await fixture.store.admit(key, { kwargs: { ...admission(key).kwargs, temporary: true } });
+    const claimed = await fixture.store.claim(key);
+    await fixture.bind(key, claimed);
+    await fixture.put(key, { work: 'w1' }, { writer: manager });
+    const said = await fixture.store.step(claimed, { messages: [human('1')] });
+    await fixture.store.finish({ ...claimed, head: said.head });
+    expect(await fixture.files.head(key)).toBeNull();
+    expect(await fixture.files.retained(key)).toEqual([]);
+    expect(await fixture.files.threadsWithFiles(key.userId, 0)).not.toContain(key.threadId);
   });
 
   test('a deleted thread has no files, and the next one of its id another home', async () => {

@@ -140,7 +140,8 @@ export function redisFileGenerations(redis: RedisConnection): FileGenerations {
       return head === undefined ? null : headOf(head);
     },
     retained: async (thread) => {
-      const trees = (await redis.run(scripts.retained, [hashOf(thread)], [])) as readonly string[];
+      const { generations, filed } = keys.files(thread);
+      const trees = (await redis.run(scripts.retained, [generations, filed], [thread.threadId])) as readonly string[];
       return [...new Set(trees.flatMap((text) => text.split(' ')))].filter((key) => key !== '');
     },
     threadsWithFiles: (userId, skip) =>

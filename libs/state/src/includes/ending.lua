@@ -76,6 +76,7 @@ end
 local function expire_thread()
   redis.call('HSET', record_key, 'ended', '1')
   redis.call('UNLINK', sandbox_key)
+  if p.files then redis.call('UNLINK', record_key .. ':files') end
   if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
   for _, key in ipairs({ record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, usage_key, feed_key,
     executions_key, owner_key, steering_key }) do
