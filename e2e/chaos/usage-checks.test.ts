@@ -133,6 +133,17 @@ describe('providerCallOf', () => {
     expect(of([user(memory)])).toMatchObject({ kind: 'memory', key: 'memory w0x0x0z' });
   });
 
+  test('the titles of two runs of one turn are two calls, as the first run may be rolled back after its title', () => {
+    const titleOf = (name: string) =>
+      of([user(`Write a title\nPerson: w0x0x0z${name}\n#tokens 50\nAssistant: w9x9x9z`)]);
+    const answered = [titleOf('first'), titleOf('second')];
+    expect(answered.map(({ key }) => key)).toEqual(['title w0x0x0zfirst', 'title w0x0x0zsecond']);
+    const ledger = [times(2, { input: 16, cached: 8 })];
+    expect(
+      found({ answered, ledger, run: { script: 'w0x0x0zsecond\n#tokens 50' }, declined: ['w0x0x0zfirst'] }),
+    ).toEqual([]);
+  });
+
   test('a file of an earlier turn does not make a call one of that turn', () => {
     const uploads = '<uploaded_files>\n- w0x0x9z.txt (0.0 KB)\n</uploaded_files>\n\n';
     const answered = of([user(uploads + SCRIPT)], { tools });
