@@ -230,8 +230,8 @@ describe(redisFileGenerations, () => {
     const claimed = await fixture.store.claim(key);
     await fixture.bind(key, claimed);
     await fixture.put(key, { work: 'w1' }, { writer: manager });
-    const said = await fixture.store.step(claimed, { messages: [human('1')] });
-    await fixture.store.finish({ ...claimed, head: said.head });
+    await fixture.store.step(claimed, { messages: [human('1')] });
+    await fixture.store.finish(claimed);
     expect(await fixture.files.head(key)).toBeNull();
     expect(await fixture.files.retained(key)).toEqual([]);
     expect(await fixture.files.threadsWithFiles(key.userId, 0)).not.toContain(key.threadId);
