@@ -6,7 +6,8 @@
               checkpoint ('' for none), before_first (the checkpoint id for the empty state), regenerates (the run
               whose turn is regenerated, '' for none), traceparent, body_hash, idempotency_ttl_ms (from the end of the run), max_queued,
               max_in_flight, max_pending, max_threads, max_state_bytes, max_stored (bytes; 0: no limit of these four),
-              events_ttl_ms, max_log_bytes, kept_checkpoints, outbox (announce-end.lua); for a run with a webhook `webhook`: {url, max} (events
+              events_ttl_ms, max_log_bytes, kept_checkpoints; for strategies that end runs, and with a webhook or a delay, outbox
+              (announce-end.lua) and delayed (delayed.lua); for a run with a webhook `webhook`: {url, max} (events
               of the user that may wait); for one that waits for its time `delay`: {ms, max} (such runs of the user), and delayed
               (delayed.lua); for one that a cron starts `cron` (cron-due.lua); for a run that continues a thread `resume`, the ids of the
               interrupts that it answers, `answered_by` ('person' or 'deadline'; absent for a task), `expected_head` (the checkpoint with

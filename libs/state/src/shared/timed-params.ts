@@ -10,14 +10,15 @@ export const endParams = (redis: RedisConnection, userId: string) => ({
   outbox: outboxParams(redis, userId),
 });
 
-/** Parameters of an admission for the webhook, the delay and the cron of the run. */
+/** Parameters of an admission for the webhook, the delay and the cron of the run, and for the runs that it ends; most have none. */
 export function timedParams(
   redis: RedisConnection,
-  { userId, webhook, delayMs = 0, cron }: AdmitRequest,
+  { userId, webhook, delayMs = 0, cron, multitaskStrategy: strategy }: AdmitRequest,
   { maxDelayedRuns, maxWebhookEvents }: StoreSettings,
 ) {
+  const endsRuns = strategy === 'interrupt' || strategy === 'rollback';
   return {
-    ...endParams(redis, userId),
+    ...(endsRuns || webhook !== undefined || delayMs !== 0 ? endParams(redis, userId) : {}),
     ...(webhook === undefined ? {} : { webhook: { url: webhook, max: maxWebhookEvents } }),
     ...(delayMs === 0 ? {} : { delay: { ms: delayMs, max: maxDelayedRuns } }),
     ...(cron === undefined ? {} : { cron: cronParams(redis, userId, cron) }),
