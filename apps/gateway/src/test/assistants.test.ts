@@ -1,4 +1,5 @@
 import type { AssistantReply, RunReply } from '@caribou/contracts';
+import { waitFor } from '@caribou/testing';
 import type { OpenGateway } from '../open-gateway.js';
 import { NO_ENV_MODEL, useGateways } from '../testing/gateway-fixture.js';
 
@@ -94,7 +95,11 @@ describe('assistants', () => {
 
   test('search filters, sorts, selects and pages; count agrees', async () => {
     const group = { group: 'search' };
-    for (const name of ['b', 'a', 'c']) await create({ name, metadata: group });
+    for (const name of ['b', 'a', 'c']) {
+      const { created_at: createdAt } = await create({ name, metadata: group });
+      // Those of one millisecond are in the order of their ids.
+      await waitFor(() => Date.now() > Date.parse(createdAt), { what: 'another time', everyMs: 1 });
+    }
     const search = (more: object) =>
       send<Partial<AssistantReply>[]>('POST', '/assistants/search', { metadata: group, ...more });
 
