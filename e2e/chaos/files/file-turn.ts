@@ -6,7 +6,7 @@ import { bash, start, type TurnTools } from '../turns.js';
 import { rootOf, ROUTES, sha256, uploadFile, versionAt } from './file-requests.js';
 
 const ROOT = '/mnt/user-data';
-/** Replaced by every call, so that an old version is told from a new one. */
+/** Replaced by every call, so that a read shows which version it got. */
 const CURRENT = 'workspace/current';
 /** Made and removed by turns. */
 const ONCE = 'workspace/once';

@@ -1,7 +1,7 @@
 import { BEFORE_FIRST_CHECKPOINT, newId, type ReplayReply, type RunReply } from '@caribou/contracts';
-import { applyUpdate, dropLateAnswers, type ThreadKey } from '@caribou/core';
+import { applyUpdate, type ThreadKey } from '@caribou/core';
 import type { ClaimedRun } from '@caribou/testing';
-import { ai } from '@caribou/testing';
+import { ai, commitInput } from '@caribou/testing';
 import { checkSeen } from './checks.js';
 import type { Machine } from './machine.js';
 import { applyEffect, effectOf, pick, type ThreadModel } from './model.js';
@@ -147,19 +147,8 @@ class RunSteps {
   async begin(): Promise<void> {
     const { lease, run, head } = this.claimed;
     const fork = run.fork_checkpoint_id;
-    const forkedFrom = fork === null ? undefined : await this.system.runner.loadCheckpoint(lease, fork);
     if (fork !== null) this.model.goBack(fork);
-    const base = (forkedFrom ?? head).state;
-    const committed = await this.system.runner.commit(lease, {
-      head,
-      next: ['model_request'],
-      source: 'input',
-      step: 0,
-      events: [],
-      inputCommitted: true,
-      ...(forkedFrom && { forkedFrom }),
-      state: applyUpdate(base, dropLateAnswers(base.messages, run.kwargs.input ?? {})),
-    });
+    const committed = await commitInput(this.system.runner, { lease, run, head });
     this.take(committed.head);
   }
 

@@ -23,6 +23,7 @@ export { expectGenerated } from './util/generated-file.js';
 export { deltaTexts } from './models/delta-texts.js';
 export { importImage, missingForDocker } from './sandboxes/docker-image.js';
 export { type Death, dyingProcess, dyingStore } from './stores/dying-store.js';
+export { commitInput } from './stores/input-commit.js';
 export {
   type FakeHost,
   fakeHost,

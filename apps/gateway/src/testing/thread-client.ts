@@ -1,7 +1,7 @@
 import { newId, type FeedPageReply, type RunReply, type StateUpdate } from '@caribou/contracts';
-import { applyUpdate, dropLateAnswers } from '@caribou/core';
+import { applyUpdate } from '@caribou/core';
 import { type RunStore, redisRunStore } from '@caribou/state';
-import { ai } from '@caribou/testing';
+import { ai, commitInput } from '@caribou/testing';
 import type { OpenGateway } from '../open-gateway.js';
 import type { GatewayFixture, TestGatewayOptions } from './gateway-fixture.js';
 
@@ -59,19 +59,7 @@ export class ThreadClient {
     const claimed = await this.runner.claim({ userId: this.user.userId, threadId }, newId());
     if (claimed.kind !== 'run') throw new Error(claimed.kind);
     const { lease, run, head } = claimed;
-    const fork = run.fork_checkpoint_id;
-    const forkedFrom = fork === null ? undefined : await this.runner.loadCheckpoint(lease, fork);
-    const base = (forkedFrom ?? head).state;
-    const asked = await this.runner.commit(lease, {
-      head,
-      next: ['model_request'],
-      source: 'input',
-      step: 0,
-      events: [],
-      inputCommitted: true,
-      ...(forkedFrom && { forkedFrom }),
-      state: applyUpdate(base, dropLateAnswers(base.messages, run.kwargs.input ?? {})),
-    });
+    const asked = await commitInput(this.runner, { lease, run, head });
     await work();
     const state = applyUpdate(asked.head.state, written);
     const commit = { head: asked.head, state, next: [], source: 'loop', step: 1, events: [] } as const;

@@ -9,7 +9,7 @@ export type Pieces = AsyncIterable<Uint8Array> | readonly Uint8Array[];
 /** Bytes of a body. */
 export const sizeOf = (body: ObjectBody): number => ('bytes' in body ? body.bytes.byteLength : body.size);
 
-/** @throws {BugError} for a body whose size or checksum is none */
+/** @throws {BugError} for a body whose size is not a count of bytes, or whose checksum is not a SHA-256 */
 export function checkBody(body: ObjectBody): void {
   const { sha256 } = body;
   const size = sizeOf(body);
