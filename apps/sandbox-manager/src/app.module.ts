@@ -104,12 +104,14 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const audit = new AuditTrail({ log: redisAuditLog(redis), clock, logger, maxWaiting: MAX_AUDIT_WAITING });
   const skills = openSkills(config, { redis, logger });
   const isHeld = (): boolean => lease.isHeld();
-  const { settings, drivers, files, closeEgress } = createDrivers(config, { managerId, skills, audit, logger, isHeld });
   const registry = redisSandboxRegistry(redis);
+  const plane = openFilePlane(config, { managerId, redis, logger, pool: () => pool, registry });
+  const { storingWrites } = plane;
+  const driverParts = { managerId, skills, audit, logger, isHeld, storingWrites };
+  const { settings, drivers, files, closeEgress } = createDrivers(config, driverParts);
   const journal = redisExecutionJournal(redis);
   const shared = { managerId, registry, drivers, clock, logger };
   const watched = watchManagers(settings, shared);
-  const plane = openFilePlane(config, { managerId, redis, logger, pool: () => pool, registry });
   const pool = new SandboxPool({
     ...shared,
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
@@ -215,10 +217,12 @@ function createDrivers(
     audit,
     logger,
     isHeld,
-  }: Pick<ManagerParts, 'managerId' | 'skills' | 'audit'> & {
-    readonly logger: Logger;
-    readonly isHeld: () => boolean;
-  },
+    storingWrites,
+  }: Pick<ManagerParts, 'managerId' | 'skills' | 'audit'> &
+    Pick<FilePlane, 'storingWrites'> & {
+      readonly logger: Logger;
+      readonly isHeld: () => boolean;
+    },
 ) {
   const clock = systemClock;
   const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
@@ -241,7 +245,7 @@ function createDrivers(
   const drivers = sandboxDrivers(settings, clock, quota, (driver, reason) =>
     logger.warn({ event: 'sandbox.probe', outcome: 'error', driver, reason }, 'a sandbox driver cannot be used'),
   );
-  return { settings, drivers, files: quota.guard(ownFiles), closeEgress: () => egress?.close() };
+  return { settings, drivers, files: quota.guard(storingWrites(ownFiles)), closeEgress: () => egress?.close() };
 }
 
 const connectOutputs = (config: Config, logger: Logger): ManagerParts['outputs'] =>

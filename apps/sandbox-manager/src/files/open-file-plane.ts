@@ -1,6 +1,6 @@
 import type { Config } from '@caribou/config';
 import { type Clock, type Logger, type SandboxRegistry, systemClock, type ThreadKey } from '@caribou/core';
-import { objectTreeStore, volumeIdOf, WorkingCopies } from '@caribou/files';
+import { objectTreeStore, type ThreadFiles, volumeIdOf, WorkingCopies } from '@caribou/files';
 import { openObjectStore } from '@caribou/objects';
 import { type RedisConnection, redisFileGenerations } from '@caribou/state';
 import type { SandboxPool } from '../executions/sandbox-pool.js';
@@ -11,6 +11,8 @@ import { SHARED_FILES, type ThreadFileSync } from './thread-file-sync.js';
 
 export interface FilePlane {
   readonly sync: ThreadFileSync;
+  /** Lets contents go to the object store, if there is one, while they are written through these files. */
+  readonly storingWrites: (files: ThreadFiles) => ThreadFiles;
   /** Absent when all machines share one data volume. */
   readonly eviction?: CopyEviction;
   /** Absent when all machines share one data volume. */
@@ -50,7 +52,7 @@ export function openFilePlane(
   },
   clock: Clock = systemClock,
 ): FilePlane {
-  if (files === undefined) return { sync: SHARED_FILES, isStored: false };
+  if (files === undefined) return { sync: SHARED_FILES, storingWrites: (own) => own, isStored: false };
   const { managerId, redis, logger, pool, registry } = parts;
   const holdsThread = (thread: ThreadKey): boolean => pool().holdsThread(thread);
   const generations = redisFileGenerations(redis);
@@ -76,5 +78,6 @@ export function openFilePlane(
     takeOver: (thread) => pool().takeOver(thread),
     isManagerAlive: (id) => registry.isManagerAlive(id),
   });
-  return { sync, eviction, leftChanges, isStored: true, machine };
+  const storingWrites = (own: ThreadFiles): ThreadFiles => copies.storingWrites(own);
+  return { sync, storingWrites, eviction, leftChanges, isStored: true, machine };
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { FolderStoreConfig } from '@caribou/config';
 import { NotFoundError } from '@caribou/contracts';
 import type { Clock, ObjectBody, ObjectContent, ObjectInfo, ObjectPage, ObjectRange } from '@caribou/core';
@@ -10,21 +11,24 @@ import { infoOf, isMissing, listObjects } from './list-objects.js';
 import { fileOf } from './object-path.js';
 import { openObject, readAtOnce, readInPieces } from './read-object.js';
 import { removeObjects, removeTemporaries } from './remove-objects.js';
-import { writeObject } from './write-object.js';
+import { type DurableDirectories, writeObject } from './write-object.js';
 
 /** Bodies up to this size are read by `get` itself; those of larger objects when they are used. */
 const SMALL_BYTES = 64 * 1024;
+const MAX_DIRECTORIES = 10_000;
 
 /**
  * Objects as files in a folder, which several processes and, on a shared disk, several machines can use at once.
  *
- * F1 An object appears by a rename: it is whole or not there, whoever is killed at any moment.
+ * F1 An object appears by a rename: it is whole or not there, whoever is killed at any moment. A power cut may leave a part of one
+ *    whose `put` has not returned, unless it was to replace another.
  * F2 A durable store returns from `put` when the file and all directories above it are on the disk.
  * F3 Only files that were named by this store are objects, and no link is followed.
  */
 export class FolderObjectStore implements OpenedStore {
   readonly #settings: FolderStoreConfig;
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #durableDirectories: DurableDirectories = new LRUCache({ max: MAX_DIRECTORIES });
 
   constructor(settings: FolderStoreConfig, clock: Pick<Clock, 'now'>) {
     this.#settings = settings;
@@ -35,8 +39,9 @@ export class FolderObjectStore implements OpenedStore {
     checkKey(key);
     checkBody(body);
     const { path: root, isDurable } = this.#settings;
+    const target = { root, file: fileOf(root, key), isDurable, durableDirectories: this.#durableDirectories };
     await this.#inTime({ signal, bytes: sizeOf(body) }, (stop) =>
-      writeObject(openChecked(key, body), { root, file: fileOf(root, key), isDurable, signal: stop }),
+      writeObject(openChecked(key, body), { ...target, signal: stop }),
     );
   }
 

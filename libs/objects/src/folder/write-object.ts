@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { access, type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { LRUCache } from 'lru-cache';
 import { errnoOf } from '@caribou/core';
 import type { Pieces } from '../common/checked-body.js';
+import { isMissing } from './list-objects.js';
 import { directoriesOf, temporaryDirectory } from './object-path.js';
 
 const DIRECTORY_MODE = 0o700;
@@ -17,36 +19,63 @@ export interface WriteOptions {
   readonly file: string;
   /** Whether the object must survive a power cut once this has returned. */
   readonly isDurable: boolean;
+  /** Directories that this process has brought to the disk, to which this call adds. */
+  readonly durableDirectories: DurableDirectories;
   readonly signal: AbortSignal;
 }
+
+/** A bounded set of paths. */
+export type DurableDirectories = LRUCache<string, true>;
 
 /**
  * Writes a file beside the objects, on the same disk, and moves it to its place: readers see all of it or nothing. Pieces that
  * fail, an abort or a full disk leave no trace.
+ *
+ * A new object goes to the disk together with its name, which a journalling file system writes at once; one that replaces another goes
+ * there first, so that a power cut leaves the former or the new one.
  */
 export async function writeObject(pieces: Pieces, options: WriteOptions): Promise<void> {
   const temporary = join(temporaryDirectory(options.root), randomUUID());
+  const handle = await createFile(temporary);
   try {
-    await writeTemporary(temporary, pieces, options);
+    const isNew = await placeObject(handle, { temporary, pieces }, options);
+    if (options.isDurable) await Promise.all([isNew ? handle.sync() : undefined, syncDirectories(options)]);
+  } finally {
+    await handle.close();
+  }
+}
+
+interface Draft {
+  readonly temporary: string;
+  readonly pieces: Pieces;
+}
+
+/** Whether there was no such object before. */
+async function placeObject(handle: FileHandle, { temporary, pieces }: Draft, options: WriteOptions): Promise<boolean> {
+  const { file, isDurable, signal } = options;
+  try {
+    for await (const piece of pieces) {
+      signal.throwIfAborted();
+      await handle.writeFile(piece);
+    }
+    const isNew = !isDurable || (await isAbsent(file));
+    if (!isNew) await handle.sync();
     await moveToPlace(temporary, options);
+    return isNew;
   } catch (error) {
     // A file that stays is removed by its age; why the object could not be written matters more.
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
-  if (options.isDurable) await Promise.all(directoriesOf(options.root, options.file).map(syncDirectory));
 }
 
-async function writeTemporary(temporary: string, pieces: Pieces, { isDurable, signal }: WriteOptions): Promise<void> {
-  const file = await createFile(temporary);
+async function isAbsent(file: string): Promise<boolean> {
   try {
-    for await (const piece of pieces) {
-      signal.throwIfAborted();
-      await file.writeFile(piece);
-    }
-    if (isDurable) await file.sync();
-  } finally {
-    await file.close();
+    await access(file);
+    return false;
+  } catch (error) {
+    if (isMissing(error)) return true;
+    throw error;
   }
 }
 
@@ -62,17 +91,28 @@ async function createFile(temporary: string): Promise<FileHandle> {
   }
 }
 
-async function moveToPlace(temporary: string, { file, signal }: WriteOptions): Promise<void> {
+async function moveToPlace(temporary: string, { root, file, durableDirectories, signal }: WriteOptions): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     signal.throwIfAborted();
     try {
-      if (attempt > 1) await mkdir(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
+      if (attempt > 1) {
+        for (const directory of directoriesOf(root, file)) durableDirectories.delete(directory);
+        await mkdir(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
+      }
       await rename(temporary, file);
       return;
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || attempt === MOVE_ATTEMPTS) throw error;
     }
   }
+}
+
+/** Brings the name of an object to the disk, and the directories above when one of them may be new. */
+async function syncDirectories({ root, file, durableDirectories }: WriteOptions): Promise<void> {
+  const [parent = root, ...above] = directoriesOf(root, file);
+  if (durableDirectories.has(parent)) return syncDirectory(parent);
+  await Promise.all([parent, ...above].map(syncDirectory));
+  for (const directory of [parent, ...above]) durableDirectories.set(directory, true);
 }
 
 /** Brings a directory to the disk; one that is gone has lost its objects to a removal. */

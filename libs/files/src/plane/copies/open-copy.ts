@@ -6,6 +6,7 @@ import type { IndexFiles } from '../local/index-files.js';
 import { LocalTree } from '../local/local-tree.js';
 import type { ScanTarget } from '../local/scan.js';
 import { threadNames } from '../../thread-path.js';
+import type { BegunWrites } from './begun-writes.js';
 
 /** What the work on local copies needs. */
 export interface CopyParts {
@@ -13,6 +14,7 @@ export interface CopyParts {
   readonly owner: CommandIdentity;
   readonly store: TreeStore;
   readonly indexes: IndexFiles;
+  readonly writes: BegunWrites;
   /** Copies with more entries are scanned by find. */
   readonly maxWalked: number;
   /** Larger files are skipped, in bytes. */

@@ -2,6 +2,7 @@ import type { FileHead, FileTrees, StoredFile } from '@caribou/core';
 import type { LocalChanges, ScanTarget } from '../local/scan.js';
 import type { Stamp } from '../local/stamps.js';
 import type { SkippedEntries } from '../local/tree-walk.js';
+import type { BegunWritesOfThread } from './begun-writes.js';
 
 export interface PublishOptions {
   /** The head that the new trees are made from. */
@@ -46,6 +47,8 @@ export interface FoundChanges {
   readonly head: FileHead | null;
   readonly target: ScanTarget;
   readonly changes: LocalChanges;
+  /** Files whose contents are on their way to the store since before they were written. */
+  readonly begun: BegunWritesOfThread;
   readonly stored: StoredBefore;
 }
 

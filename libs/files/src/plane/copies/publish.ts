@@ -1,8 +1,8 @@
-import { type FileHead, parseVirtualPath, type ThreadKey } from '@caribou/core';
+import type { FileHead, ThreadKey } from '@caribou/core';
 import { isOfOtherFiles } from '../local/copy-index.js';
 import { LocalTree } from '../local/local-tree.js';
 import { type LocalChanges, look, scan, type ScanTarget } from '../local/scan.js';
-import { toTreeText } from '../tree/tree-nodes.js';
+import { treePathOf } from '../tree/tree-nodes.js';
 import { type CopyParts, hasData, userDataOf, withCopy } from './open-copy.js';
 import type { FoundChanges, PublishOptions, PublishPlan, StoredBefore } from './publication.js';
 import { StoreChanges } from './store-changes.js';
@@ -13,15 +13,17 @@ export async function planPublication(
   thread: ThreadKey,
   { head, paths, earlier }: PublishOptions,
 ): Promise<PublishPlan | null> {
+  const treePaths = paths?.map(treePathOf).filter((path) => path !== undefined);
+  const begun = parts.writes.take(thread, treePaths);
   if (!hasData(parts.homeDir, thread)) return null;
   return withCopy(parts, thread, async (target) => {
     if (isReplaced(target.index.state, head)) return null;
-    const changes = paths === undefined ? await scan(target) : await look(target, paths.flatMap(treePathsOf));
+    const changes = treePaths === undefined ? await scan(target) : await look(target, treePaths);
     if (changes.changed.size === 0 && changes.removed.size === 0) {
       recordScan(parts, thread, target, changes);
       return null;
     }
-    return planOf(parts, thread, { head, target, changes, stored: earlier?.stored ?? noneStored() });
+    return planOf(parts, thread, { head, target, changes, begun, stored: earlier?.stored ?? noneStored() });
   });
 }
 
@@ -44,11 +46,6 @@ function recordScan(
   const dirty = new Set([...index.dirty].filter((path) => !resolved.has(path)));
   const { state } = index;
   indexes.append(thread, { set: settled, dirty, ...(isComplete ? { state: { ...state, clockMs } } : {}) });
-}
-
-function treePathsOf(path: string): string[] {
-  const parsed = parseVirtualPath(path);
-  return parsed === null ? [] : [[parsed.directory, ...parsed.segments].map(toTreeText).join('/')];
 }
 
 function planOf(parts: CopyParts, thread: ThreadKey, found: FoundChanges): PublishPlan {

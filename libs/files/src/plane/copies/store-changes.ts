@@ -18,6 +18,7 @@ import { readTrees } from '../store/object-tree-store.js';
 import { mergeChanges } from '../tree/merge-tree.js';
 import { NEW_DIRECTORY, parentOf, partOfPath, sameNode, sizeOf } from '../tree/tree-nodes.js';
 import { localSource } from '../local/local-source.js';
+import { contentsOfWrite } from './begun-writes.js';
 import type { CopyParts } from './open-copy.js';
 import type { FoundChanges, StoredChanges } from './publication.js';
 import { sameTrees } from './refresh.js';
@@ -80,13 +81,14 @@ export class StoreChanges {
       else if (isClosedFile(this.local, path)) this.found.changes.skipped.closed += 1;
       else candidates.push({ path, stamp });
     }
-    const unknown = candidates.filter((candidate) => !this.addStored(candidate));
+    const begun = await this.addBegun(candidates.filter((candidate) => !this.addStored(candidate)));
+    const { unknown } = begun;
     const sources = unknown.map(({ path, stamp }) => localSource(this.local, path, stamp.size));
     const find = contentsIn(trees, unknown);
     const { files, stored } = await this.parts.store.begin(this.thread.userId, sources, find);
     unknown.forEach((candidate, at) => this.addFile(candidate, files[at] ?? null));
     return async () => {
-      await stored();
+      await Promise.all([stored(), begun.stored()]);
       unknown.forEach((candidate, at) => this.noteStored(candidate, files[at] ?? null));
     };
   }
@@ -97,6 +99,27 @@ export class StoreChanges {
     if (before === undefined || !sameStamp(before.stamp, candidate.stamp)) return false;
     this.addFile(candidate, before.stored);
     return true;
+  }
+
+  /** Adds files whose contents are on their way to the store; the others remain. */
+  private async addBegun(candidates: readonly Candidate[]) {
+    const unknown: Candidate[] = [];
+    const waits: (() => Promise<void>)[] = [];
+    for (const candidate of candidates) {
+      const write = this.found.begun.get(candidate.path);
+      const isAlike = write !== undefined && write.bytes.byteLength === candidate.stamp.size;
+      const contents = isAlike ? await contentsOfWrite(this.local, candidate.path, write) : undefined;
+      if (contents === undefined) {
+        unknown.push(candidate);
+        continue;
+      }
+      this.addFile(candidate, contents.file);
+      waits.push(async () => {
+        await contents.stored();
+        this.noteStored(candidate, contents.file);
+      });
+    }
+    return { unknown, stored: () => Promise.all(waits.map((wait) => wait())) };
   }
 
   private findLink(path: string, stamp: Stamp): void {

@@ -1,5 +1,7 @@
 import { type CommandIdentity, commandIdentity, type FileHead, type ThreadKey, type TreeStore } from '@caribou/core';
 import { IndexFiles } from '../local/index-files.js';
+import type { ThreadFiles } from '../../thread-files.js';
+import { BegunWrites } from './begun-writes.js';
 import { evictCopies, type Evicted, type EvictOptions, removeCopy } from './evict.js';
 import type { CopyParts } from './open-copy.js';
 import type { PublishOptions, PublishPlan } from './publication.js';
@@ -45,6 +47,7 @@ export class WorkingCopies {
       store,
       owner: identity,
       indexes: new IndexFiles(homeDir, identity),
+      writes: new BegunWrites(store),
       maxWalked: maxWalked ?? MAX_WALKED,
       maxFileBytes: maxFileBytes ?? MAX_FILE_BYTES,
     };
@@ -70,6 +73,11 @@ export class WorkingCopies {
    */
   publish(thread: ThreadKey, options: PublishOptions): Promise<PublishPlan | null> {
     return planPublication(this.parts, thread, options);
+  }
+
+  /** The files of threads: what is written through them is stored meanwhile, so that `publish` has less to wait for. */
+  storingWrites(files: ThreadFiles): ThreadFiles {
+    return this.parts.writes.during(files);
   }
 
   /** Removes the local copy and its index; local changes are lost. Idempotent. */

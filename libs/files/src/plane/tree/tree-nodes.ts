@@ -6,6 +6,7 @@ import {
   type FilePart,
   filePartOf,
   type FileTree,
+  parseVirtualPath,
   type TreeNode,
 } from '@caribou/core';
 
@@ -35,6 +36,12 @@ export function depthOf(path: string): number {
 
 /** Text as it is in a tree: each byte of its UTF-8 form a character. */
 export const toTreeText = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+
+/** The path of a tree for a virtual path; undefined for one that is in no data directory. */
+export function treePathOf(virtualPath: string): string | undefined {
+  const parsed = parseVirtualPath(virtualPath);
+  return parsed === null ? undefined : [parsed.directory, ...parsed.segments].map(toTreeText).join('/');
+}
 
 /** A name of a tree for people; bytes that are not UTF-8 are replaced. */
 export const fromTreeText = (text: string): string => Buffer.from(text, 'latin1').toString('utf8');
