@@ -1,4 +1,4 @@
-import type { FileHead, ThreadKey } from '@caribou/core';
+import type { FileHead, Logger, ThreadKey } from '@caribou/core';
 import type { BackgroundPublication } from './background-publication.js';
 
 export const keyOf = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
@@ -20,3 +20,11 @@ export const isSameHead = (one: FileHead | null | undefined, other: FileHead | n
 /** What the next result of a command says of lost changes. */
 export const noticeOf = (sinceMs: number): string =>
   `[files that were changed since ${new Date(sinceMs).toISOString()} are missing: the machine that had them is gone]\n`;
+
+/** Logs counts of what was done with the files of a thread. */
+export const logFiles = (
+  logger: Logger,
+  thread: ThreadKey,
+  event: 'files.refresh' | 'files.publish' | 'files.defer',
+  counts: Readonly<Record<string, number>>,
+): void => logger.debug({ event, ...thread, ...counts }, 'files of a thread');
