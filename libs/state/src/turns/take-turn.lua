@@ -51,9 +51,11 @@ local function is_capped(user)
 end
 
 for _ = 1, MAX_LOOKS do
-  local first = redis.call('ZRANGE', turns.ready, 0, 0, 'WITHSCORES')
-  local user = first[1]
-  if not user then return { 'none' } end
+  local user, position = first_in_order()
+  if not user then
+    redis.call('DEL', turns.ready)
+    return { 'none' }
+  end
   local thread = not damaged_turns(user) and redis.call('ZRANGE', waiting_key(user), 0, 0)[1]
   if not thread then
     redis.call('ZREM', turns.ready, user)
@@ -64,7 +66,7 @@ for _ = 1, MAX_LOOKS do
   else
     redis.call('ZREM', waiting_key(user), thread)
     if may_be_claimed(user, thread) then
-      redis.call('ZADD', turns.ready, string.format('%.17g', first[2] + 1 / (p.weights[user] or 1)), user)
+      pass_turn(user, position, p.weights[user] or 1)
       if p.max_running > 0 then redis.call('ZADD', running_key(user), now_ms + p.grant_ms, thread) end
       return { 'turn', user .. '/' .. thread }
     end

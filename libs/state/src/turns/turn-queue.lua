@@ -1,7 +1,9 @@
 -- The queue of threads with a run that found no free slot. Users take turns: the one with the lowest position is next, and each
--- slot that a user gets moves him back by 1 / his weight. Needs clock.lua, types.lua. Scripts that include this have as `turns`:
+-- slot that a user gets moves him back by 1 / his weight (start-time fair queueing). Needs clock.lua, types.lua. Scripts that include this
+-- have as `turns`:
 --   ready        key: sorted set, user → position. A user whose threads all got a slot stays until he would be next, so that
---                nobody gets further turns by queueing one thread after the other.
+--                nobody gets further turns by queueing one thread after the other. The member '' is no user: its score is the
+--                position at which others join.
 --   capped       key: sorted set, users with as many running threads as they may have → ms of the next look at them
 --   users        prefix of the users' keys, which no script declares:
 --                <user>:waiting  sorted set: thread → time in µs since when it waits
@@ -20,10 +22,19 @@ local function damaged_turns(user)
   end
 end
 
--- Puts a user into the order, beside the one who is next; one who is in it stays where he is.
+local JOINING = ''
+
+-- The user with the lowest position, and that position as text.
+local function first_in_order()
+  local first = redis.call('ZRANGE', turns.ready, 0, 1, 'WITHSCORES')
+  local at = first[1] == JOINING and 3 or 1
+  return first[at], first[at + 1]
+end
+
+-- Puts a user into the order, before those who had a slot and wait for the next one; one who is in it stays where he is.
 local function join_order(user)
-  local first = redis.call('ZRANGE', turns.ready, 0, 0, 'WITHSCORES')
-  redis.call('ZADD', turns.ready, 'NX', first[2] or 0, user)
+  local _, first = first_in_order()
+  redis.call('ZADD', turns.ready, 'NX', redis.call('ZSCORE', turns.ready, JOINING) or first or 0, user)
   redis.call('PEXPIRE', turns.ready, DAY_MS)
 end
 
@@ -31,6 +42,15 @@ local function queue_turn(user, thread)
   redis.call('ZADD', waiting_key(user), 'NX', string.format('%.0f', now_us), thread)
   redis.call('PEXPIRE', waiting_key(user), DAY_MS)
   if not redis.call('ZSCORE', turns.capped, user) then join_order(user) end
+end
+
+-- Moves a user back who gets a slot. The others join where he was, but a little later with each slot: however many there are, they do
+-- not delay him for ever.
+local function pass_turn(user, position, weight)
+  local joining = redis.call('ZSCORE', turns.ready, JOINING)
+  local users = redis.call('ZCARD', turns.ready) - (joining and 1 or 0)
+  local at = math.max(joining and joining + 1 / (users + 1) or position, tonumber(position))
+  redis.call('ZADD', turns.ready, string.format('%.17g', at), JOINING, string.format('%.17g', position + 1 / weight), user)
 end
 
 -- How many threads of the user run, with those that were just given a slot.

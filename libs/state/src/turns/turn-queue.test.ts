@@ -64,6 +64,32 @@ describe('the next free slot goes to', () => {
     expect(order.join(' ')).toBe('bob carol alice bob carol alice');
   });
 
+  test.each(['aaron', 'zoe'])('%s, who comes seldom, and not to the user who always waits', async (seldom) => {
+    await waiting(...times(20, 'many'));
+    const order: string[] = [await takenBy(2)];
+    for (let at = 0; at < 4; at += 1) {
+      await waiting(seldom);
+      order.push(await takenBy(3));
+    }
+
+    expect(order).toEqual(['many many', ...times(4, `${seldom} many many`)]);
+  });
+
+  test('a user who waits, also while a new one comes before each slot', async () => {
+    await waiting(...times(20, 'many'));
+    const order: string[] = [];
+    for (let at = 0; at < 60; at += 1) {
+      await waiting(`new-${String(at).padStart(2, '0')}`);
+      order.push(await takenBy(1));
+    }
+
+    const slots = order.flatMap((user, at) => (user === 'many' ? [at] : []));
+    expect(slots.length).toBeGreaterThanOrEqual(3);
+    expect(slots[1]).toBeLessThan(10);
+    // Nobody of the others is forgotten.
+    expect(new Set(order.slice(0, 40)).size).toBeGreaterThan(30);
+  });
+
   test('a user as often as his weight says', async () => {
     await waiting(...times(20, 'alice'), ...times(20, 'bob'));
 
