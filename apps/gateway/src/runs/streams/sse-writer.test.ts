@@ -156,6 +156,26 @@ describe(SseWriter, () => {
     await close();
   });
 
+  test('a beat that is due before the end of a long frame is flushed comes after that frame', async () => {
+    const { client, writer, close } = await exchange({ beatMs: 1 });
+    let received = '';
+    client.setEncoding('utf8').on('data', (text: string) => (received += text));
+    const long = 'x'.repeat(200_000);
+    await writer.write('values', long, '1');
+    await waitFor(() => received.includes(long) && received.endsWith(': heartbeat\n\n'), { what: 'a beat' });
+    await writer.write('updates', [long, 'y'], '2');
+    await writer.end();
+    await waitFor(() => client.readableEnded, { what: 'the end' });
+
+    const isBeat = (block: string): boolean => block === ': heartbeat' || block === '';
+    const frames = received.split('\n\n').filter((block) => !isBeat(block));
+    expect(frames.map((frame) => frame.replaceAll('x', ''))).toEqual([
+      'event: values\ndata: \nid: 1',
+      'event: updates\ndata: y\nid: 2',
+    ]);
+    await close();
+  });
+
   test('many slow readers of one large text hold it once', async () => {
     const slowReaders = new SlowReaders(64 * MB);
     const text = 'x'.repeat(10 * MB);

@@ -204,8 +204,9 @@ export class SseWriter {
     }
   }
 
+  /** After what is buffered, which may be the end of a frame whose beginning was sent. */
   private sendBeat(): void {
-    if (!this.withinText && !this.out.writableNeedDrain) this.out.write(this.options.beat);
+    if (!this.withinText && !this.out.writableNeedDrain) this.out.write(this.takeBuffered() + this.options.beat);
   }
 
   private lose(reason: GoneReason): void {
