@@ -111,12 +111,14 @@ describe('contents that are stored while they are written', () => {
     expect(commits).toBe(1);
   });
 
-  test('are stored after the write when there is no room for more in memory', async () => {
-    plane.objects.put = () => new Promise(() => undefined);
-    const large = bytesOf(8 * 1024 * 1024, 'a');
-    for (let at = 0; at < 8; at += 1) await files.replace(thread, `${PATH}${at}`, large);
-    const begun = jest.spyOn(plane.objects, 'put');
-    await files.replace(thread, PATH, bytesOf(1, 'a'));
-    expect(begun).not.toHaveBeenCalled();
+  test('of which too many are in memory are read from the disk, the oldest first', async () => {
+    const large = (at: number): Buffer => bytesOf(8 * 1024 * 1024, String(at));
+    const paths = Array.from({ length: 9 }, (_, at) => `${PATH}${at}`);
+    for (const [at, path] of paths.entries()) await files.replace(thread, path, large(at));
+    const before = plane.objects.calls.put;
+    const publishing = await machine.publishOrDefer(thread, { paths, maxDirectBytes: 100 * 1024 * 1024 });
+    expect(publishing).toMatchObject({ outcome: 'published', changed: 9 });
+    // The list of files, and the first write once more.
+    expect(plane.objects.calls.put).toBe(before + 2);
   });
 });

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { BegunContents, StoredFile, ThreadKey, TreeStore } from '@caribou/core';
 import type { ThreadFiles } from '../../thread-files.js';
 import type { LocalTree } from '../local/local-tree.js';
@@ -6,7 +7,7 @@ import { treePathOf } from '../tree/tree-nodes.js';
 
 /** Larger files are stored after they are written, in bytes: they are streamed then, and not in memory. */
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
-/** Bytes of all writes in memory at most; further ones are stored after they are written. */
+/** Bytes of all writes in memory at most; the oldest ones are forgotten, and read from the disk by their publication. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** The bytes of a file that is being written, on their way to the store. */
@@ -23,8 +24,10 @@ export type BegunWritesOfThread = ReadonlyMap<string, BegunWrite>;
  * disk decides: contents of a write that failed, or that was changed since, are never referenced.
  */
 export class BegunWrites {
-  private readonly threads = new Map<string, Map<string, BegunWrite>>();
-  private bytes = 0;
+  private readonly begun = new LRUCache<string, BegunWrite>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: ({ bytes }) => bytes.byteLength,
+  });
 
   constructor(private readonly store: Pick<TreeStore, 'begin'>) {}
 
@@ -34,12 +37,15 @@ export class BegunWrites {
       ...files,
       replace: async (thread, path, content) => {
         const treePath = treePathOf(path);
-        if (treePath === undefined || !this.hasRoomFor(content)) return files.replace(thread, path, content);
-        const begun = this.begin(thread, treePath, content);
+        const isTooLarge = content.byteLength === 0 || content.byteLength > MAX_FILE_BYTES;
+        if (treePath === undefined || isTooLarge) return files.replace(thread, path, content);
+        const key = keyOf(thread, treePath);
+        const begun = this.begin(thread.userId, content);
+        this.begun.set(key, begun);
         try {
           return await files.replace(thread, path, content);
         } catch (error) {
-          if (this.threads.get(keyOf(thread))?.get(treePath) === begun) this.take(thread, [treePath]);
+          if (this.begun.peek(key) === begun) this.begun.delete(key);
           throw error;
         }
       },
@@ -48,37 +54,25 @@ export class BegunWrites {
 
   /** The writes of a thread, of all paths or of some, which are forgotten here. */
   take(thread: ThreadKey, treePaths?: readonly string[]): BegunWritesOfThread {
-    const key = keyOf(thread);
-    const ofThread = this.threads.get(key);
+    const prefix = keyOf(thread, '');
+    const keys =
+      treePaths?.map((path) => prefix + path) ?? [...this.begun.keys()].filter((key) => key.startsWith(prefix));
     const taken = new Map<string, BegunWrite>();
-    if (ofThread === undefined) return taken;
-    for (const path of treePaths ?? [...ofThread.keys()]) {
-      const begun = ofThread.get(path);
+    for (const key of keys) {
+      const begun = this.begun.peek(key);
       if (begun === undefined) continue;
-      taken.set(path, begun);
-      ofThread.delete(path);
-      this.bytes -= begun.bytes.byteLength;
+      taken.set(key.slice(prefix.length), begun);
+      this.begun.delete(key);
     }
-    if (ofThread.size === 0) this.threads.delete(key);
     return taken;
   }
 
-  private hasRoomFor({ byteLength }: Uint8Array): boolean {
-    return byteLength > 0 && byteLength <= MAX_FILE_BYTES && this.bytes + byteLength <= MAX_BYTES;
-  }
-
-  private begin(thread: ThreadKey, treePath: string, bytes: Uint8Array): BegunWrite {
-    this.take(thread, [treePath]);
+  private begin(userId: string, bytes: Uint8Array): BegunWrite {
     const source = { size: bytes.byteLength, open: () => piecesOf(bytes) };
-    const contents = this.store.begin(thread.userId, [source], () => undefined);
+    const contents = this.store.begin(userId, [source], () => undefined);
     // A failure is the publication's, which may never ask for this write.
     contents.catch(() => undefined);
-    const begun = { bytes, contents };
-    const key = keyOf(thread);
-    const ofThread = this.threads.get(key) ?? new Map<string, BegunWrite>();
-    this.threads.set(key, ofThread.set(treePath, begun));
-    this.bytes += bytes.byteLength;
-    return begun;
+    return { bytes, contents };
   }
 }
 
@@ -102,7 +96,7 @@ export async function contentsOfWrite(
   return file === null || file === undefined ? undefined : { file, stored };
 }
 
-const keyOf = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId}`;
+const keyOf = ({ userId, threadId }: ThreadKey, treePath: string): string => `${userId}/${threadId}/${treePath}`;
 
 async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
   yield bytes;
