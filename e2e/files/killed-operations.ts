@@ -179,8 +179,38 @@ export class KilledOperations {
     };
   }
 
-  private async run(threadId: string, text: string): Promise<string> {
-    const call = `#tool bash ${JSON.stringify({ description: 'a test', command: text })}`;
+  /** A file of this many bytes that a tool writes whole: it is there with these bytes if the result says so, or old, or absent. */
+  write(bytes: number): Attempt {
+    const { mortal, other } = this;
+    return async (point) => {
+      const scene = await newScene(other);
+      const content = randomBytes(bytes / 2).toString('hex');
+      const file = { description: 'a test', path: '/mnt/user-data/outputs/made', content };
+      const kill = { app: 'sandbox-manager', point, words: [scene.threadId] } as const;
+      const { result, isKilled } = await killAt(mortal, kill, () => this.call(scene.threadId, 'write_file', file));
+      const isWritten = result === 'OK';
+      if (!isWritten) expect([point, result]).toEqual([point, expect.stringContaining('is not known')]);
+      const madeIn = async (): Promise<string | undefined> => (await served(scene, other))['outputs/made'];
+      const checksum = sha256(Buffer.from(content));
+      if (isWritten)
+        await waitFor(async () => (await madeIn()) === checksum, { what: `the file of ${JSON.stringify(point)}` });
+      const next = 'cd /mnt/user-data && cat uploads/text && echo later > outputs/later';
+      expect(await this.run(scene.threadId, next)).toContain('newer');
+      for (const at of [mortal, other]) {
+        const found = await served(scene, at);
+        expect(found['outputs/later']).toBe(sha256(Buffer.from('later\n')));
+        if (isWritten || found['outputs/made'] !== undefined) expect(found['outputs/made']).toBe(checksum);
+      }
+      return isKilled;
+    };
+  }
+
+  private run(threadId: string, text: string): Promise<string> {
+    return this.call(threadId, 'bash', { description: 'a test', command: text });
+  }
+
+  private async call(threadId: string, tool: string, args: Readonly<Record<string, string>>): Promise<string> {
+    const call = `#tool ${tool} ${JSON.stringify(args)}`;
     const stream = await this.other.client.run(threadId, `${nonce()}\n${call}\n#say Done.`);
     return String(lastValues(await stream.end(120_000)).findLast(({ type }) => type === 'tool')?.content);
   }

@@ -21,6 +21,8 @@ const isFull = process.env['CARIBOU_FILE_KILLS'] === 'full';
 const MOST_REQUESTS = 60;
 /** The first is within what a call waits for, the other is stored after the answer. */
 const [SMALL, LARGE] = [1_000, 9_000_000];
+/** A file of this size shares no object of the store with others. */
+const OWN_OBJECT = 70_000;
 
 jest.setTimeout(isFull ? 3_600_000 : 300_000);
 
@@ -180,6 +182,8 @@ test('a gateway or manager that is killed in the midst of an operation leaves no
     [operations.install, { request: 6, when: 'after' }],
     [operations.exec(SMALL), { request: 16, when: 'after' }],
     [operations.exec(LARGE), { request: 18, when: 'after' }],
+    [operations.write(SMALL), { request: 14, when: 'after' }],
+    [operations.write(OWN_OBJECT), { request: 13, when: 'late' }],
   ];
   for (const [attempt, point] of points) expect([point, await attempt(point)]).toEqual([point, true]);
 });
@@ -192,6 +196,7 @@ if (isFull) {
     'an install of a skill': () => Promise.resolve(kills().install),
     'a command': () => Promise.resolve(kills().exec(SMALL)),
     'a command with a large file': () => Promise.resolve(kills().exec(LARGE)),
+    'a file written by a tool': () => Promise.resolve(kills().write(OWN_OBJECT)),
   };
   test.each(Object.keys(all))('the same, at every request: %s', async (name) => {
     const attempt = await all[name]?.();
