@@ -34,11 +34,11 @@ runMain(async () => {
   await parts.socket.open();
   parts.guard.start();
   parts.lease.start();
-  parts.deadManagers.start();
+  parts.deadManagers.checks.start();
   await parts.earlierManagers.start();
-  parts.reaper.start();
+  parts.reaper.sweeps.start();
   parts.plane.eviction?.start();
-  parts.plane.leftChanges?.start();
+  parts.plane.leftChanges?.rounds.start();
   parts.skills.sweeper?.start();
   await app.listen();
   runUntilStopped({
@@ -47,11 +47,11 @@ runMain(async () => {
     healthPort: health.port,
     stop: [
       { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
-      { name: 'dead managers', run: () => parts.deadManagers.stop() },
+      { name: 'dead managers', run: () => parts.deadManagers.checks.stop() },
       { name: 'earlier managers', run: () => parts.earlierManagers.stop() },
-      { name: 'reaper', run: () => parts.reaper.stop() },
+      { name: 'reaper', run: () => parts.reaper.sweeps.stop() },
       { name: 'evictions', run: () => parts.plane.eviction?.stop() ?? Promise.resolve() },
-      { name: 'left changes', run: () => parts.plane.leftChanges?.stop() ?? Promise.resolve() },
+      { name: 'left changes', run: () => parts.plane.leftChanges?.rounds.stop() ?? Promise.resolve() },
       { name: 'sweeps of skills', run: () => parts.skills.sweeper?.stop() ?? Promise.resolve() },
       { name: 'sandboxes', run: () => parts.pool.close() },
       { name: 'leftovers', run: () => parts.reaper.removeLeftovers() },

@@ -11,7 +11,7 @@ export { applyUpdate, clientUpdate, isEmptyUpdate, joinUpdates, withGoalOf } fro
 export type { LoopHost, LoopOutcome, LoopPosition, TurnCommit, TurnUsage } from './agent/agent-runtime.js';
 export { executeAtMostOnce, unknownOutcome } from './tool-calls/execute-at-most-once.js';
 export { type Clock, systemClock } from './util/clock.js';
-export { repeatUntilAborted } from './util/repeat.js';
+export { RepeatedTask } from './util/repeated-task.js';
 export { KeyedMutex } from './util/keyed-mutex.js';
 export { Limiter } from './util/limiter.js';
 export { settlesWithin } from './util/settles-within.js';

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   ConflictError,
   type InterruptRecord,
@@ -9,7 +8,7 @@ import {
   UnavailableError,
   uuidOf,
 } from '@caribou/contracts';
-import type { Logger, ThreadKey } from '@caribou/core';
+import { type Logger, RepeatedTask, settlesWithin, systemClock, type ThreadKey } from '@caribou/core';
 import type { AdmitRequest, ThreadStore, WaitingThreads } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { decidedOf, decisionLine } from '../runs/decision-lines.js';
@@ -31,8 +30,7 @@ const STOP_MS = 5_000;
  */
 @Injectable()
 export class InterruptDeadlines {
-  private readonly stopping = new AbortController();
-  private loop: Promise<void> = Promise.resolve();
+  private readonly sweeps: RepeatedTask;
 
   constructor(
     @Dependency('waitingThreads') private readonly waiting: Pick<WaitingThreads, 'listDue' | 'refresh'>,
@@ -40,25 +38,31 @@ export class InterruptDeadlines {
     @Dependency('dispatchTurn') private readonly dispatchTurn: (thread: ThreadKey) => Promise<void>,
     @Dependency('settings') private readonly settings: GatewaySettings,
     @Dependency('logger') private readonly logger: Logger,
-  ) {}
+  ) {
+    this.sweeps = new RepeatedTask({
+      clock: systemClock,
+      everyMs: settings.sweepMs,
+      work: async (signal) => void (await this.sweep(signal)),
+      onFailure: (error) => this.logFailure(error),
+    });
+  }
 
   /** Begins the first sweep now, and repeats it every `clocks.sweep_ms` until `stop`. */
   start(): void {
-    this.loop = this.sweepUntilStopped();
+    this.sweeps.start();
   }
 
   async stop(): Promise<void> {
-    this.stopping.abort();
-    await Promise.race([this.loop, delay(STOP_MS, undefined, { ref: false })]);
+    await settlesWithin(this.sweeps.stop(), STOP_MS, systemClock);
   }
 
   /** Does one sweep and returns how many runs it started. Threads that are busy are left to the next one. */
-  async sweep(): Promise<number> {
+  async sweep(signal?: AbortSignal): Promise<number> {
     let [skip, started] = [0, 0];
-    for (let page = 0; page < MAX_PAGES && !this.stopping.signal.aborted; page += 1) {
+    for (let page = 0; page < MAX_PAGES && signal?.aborted !== true; page += 1) {
       const { nowMs, threads } = await this.waiting.listDue({ skip, limit: PAGE });
       for (const thread of threads) {
-        const outcome = await this.logErrors(() => this.answer(thread, nowMs));
+        const outcome = await this.answer(thread, nowMs).catch((error: unknown) => this.logFailure(error));
         if (outcome === 'started') started += 1;
         // The entry stays until the run has begun to answer, or has ended.
         if (outcome !== 'removed') skip += 1;
@@ -121,24 +125,9 @@ export class InterruptDeadlines {
     return { ...request, runId, decisions: decided.map((one) => decisionLine(one, { thread, runId })) };
   }
 
-  private async sweepUntilStopped(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      await this.logErrors(() => this.sweep());
-      await delay(this.settings.sweepMs, undefined, { signal, ref: false }).catch((reason: unknown) => {
-        if (!signal.aborted) throw reason;
-      });
-    }
-  }
-
-  /** Logs every error, so that one thread does not hold up the others; the next sweep repeats it. */
-  private async logErrors<T>(work: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await work();
-    } catch (error) {
-      const level = error instanceof UnavailableError ? 'warn' : 'error';
-      this.logger[level]({ event: 'interrupt.expire', outcome: 'error', error }, 'a deadline was not carried out');
-      return undefined;
-    }
+  /** One thread does not hold up the others; the next sweep repeats what has failed. */
+  private logFailure(error: unknown): void {
+    const level = error instanceof UnavailableError ? 'warn' : 'error';
+    this.logger[level]({ event: 'interrupt.expire', outcome: 'error', error }, 'a deadline was not carried out');
   }
 }

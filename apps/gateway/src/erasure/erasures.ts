@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { ConflictError, NotFoundError, UnavailableError } from '@caribou/contracts';
-import { type Logger, type MemoryStore, type ThreadKey } from '@caribou/core';
+import { type Logger, type MemoryStore, RepeatedTask, settlesWithin, systemClock, type ThreadKey } from '@caribou/core';
 import {
   BeingErasedError,
   type CronStore,
@@ -42,19 +41,24 @@ const STOP_MS = 5_000;
  * move its files aside, release its id, remove the files, and remove their marker.
  */
 export class Erasures {
-  private readonly stopping = new AbortController();
-  private loop: Promise<void> = Promise.resolve();
+  private readonly sweeps: RepeatedTask;
 
-  constructor(private readonly ports: ErasurePorts) {}
+  constructor(private readonly ports: ErasurePorts) {
+    this.sweeps = new RepeatedTask({
+      clock: systemClock,
+      everyMs: ports.sweepMs,
+      work: (signal) => this.sweep(signal),
+      onFailure: (error) => this.logFailure(error),
+    });
+  }
 
   /** Begins the first sweep now, and repeats it every `sweepMs` until `stop`. */
   start(): void {
-    this.loop = this.sweepUntilStopped();
+    this.sweeps.start();
   }
 
   async stop(): Promise<void> {
-    this.stopping.abort();
-    await Promise.race([this.loop, delay(STOP_MS, undefined, { ref: false })]);
+    await settlesWithin(this.sweeps.stop(), STOP_MS, systemClock);
   }
 
   /**
@@ -89,19 +93,23 @@ export class Erasures {
     await this.finishUser(await this.ports.store.beginUser(userId, administrator));
   }
 
-  /** Does one sweep: finishes interrupted deletions and removes files that were moved aside. */
-  async sweep(): Promise<void> {
-    const { store, files } = this.ports;
-    await this.ports.ensureVolume();
-    for (const erasure of await store.listPending(LIMIT)) await this.logErrors(() => this.finish(erasure));
+  /** Finishes interrupted deletions and removes files that were moved aside. */
+  private async sweep(signal: AbortSignal): Promise<void> {
+    const { store, ensureVolume } = this.ports;
+    await ensureVolume();
+    const logFailure = (error: unknown): void => this.logFailure(error);
+    for (const erasure of await store.listPending(LIMIT)) await this.finish(erasure).catch(logFailure);
     for (const aside of await store.listDue(LIMIT)) {
-      if (this.stopping.signal.aborted) return;
-      await this.logErrors(async () => {
-        if (!(await files.empty(aside, this.stopping.signal))) return;
-        if (await files.drop(aside, MARKER_MS)) await store.remove(aside);
-        else await store.markEmptied(aside, MARKER_MS);
-      });
+      if (signal.aborted) return;
+      await this.remove(aside, signal).catch(logFailure);
     }
+  }
+
+  private async remove(aside: string, signal: AbortSignal): Promise<void> {
+    const { store, files } = this.ports;
+    if (!(await files.empty(aside, signal))) return;
+    if (await files.drop(aside, MARKER_MS)) await store.remove(aside);
+    else await store.markEmptied(aside, MARKER_MS);
   }
 
   private finish(erasure: Erasure): Promise<void> {
@@ -136,24 +144,10 @@ export class Erasures {
     await store.markMoved(erasure, aside);
   }
 
-  private async sweepUntilStopped(): Promise<void> {
-    const { signal } = this.stopping;
-    while (!signal.aborted) {
-      await this.logErrors(() => this.sweep());
-      await delay(this.ports.sweepMs, undefined, { signal, ref: false }).catch((reason: unknown) => {
-        if (!signal.aborted) throw reason;
-      });
-    }
-  }
-
-  /** Logs every error, so that one failed deletion does not hold up the others; the next sweep repeats it. */
-  private async logErrors(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-    } catch (error) {
-      const level = error instanceof UnavailableError || error instanceof ConflictError ? 'warn' : 'error';
-      this.ports.logger[level]({ event: 'erasure', outcome: 'error', error }, 'a deletion was not carried to its end');
-    }
+  /** One failed deletion does not hold up the others; the next sweep repeats it. */
+  private logFailure(error: unknown): void {
+    const level = error instanceof UnavailableError || error instanceof ConflictError ? 'warn' : 'error';
+    this.ports.logger[level]({ event: 'erasure', outcome: 'error', error }, 'a deletion was not carried to its end');
   }
 }
 

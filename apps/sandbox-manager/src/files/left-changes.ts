@@ -1,5 +1,5 @@
 import { AppError } from '@caribou/contracts';
-import { type Clock, type FileGenerations, type Logger, repeatUntilAborted, type ThreadKey } from '@caribou/core';
+import { type Clock, type FileGenerations, type Logger, RepeatedTask, type ThreadKey } from '@caribou/core';
 import type { ThreadFileSync } from './thread-file-sync.js';
 
 export interface LeftChangesOptions {
@@ -21,33 +21,24 @@ export interface LeftChangesOptions {
  * files can be read by gateways at any time. A note of this manager that came after the publication it was made for is removed too.
  */
 export class LeftChanges {
-  private readonly stopping = new AbortController();
-  private loop: Promise<void> = Promise.resolve();
+  /** Each round looks at all threads of this machine. */
+  readonly rounds: RepeatedTask;
 
-  constructor(private readonly options: LeftChangesOptions) {}
-
-  /** Begins the first round now, and repeats it until `stop`. */
-  start(): void {
-    const { clock, everyMs } = this.options;
-    this.loop = repeatUntilAborted({ clock, everyMs, signal: this.stopping.signal }, () => this.storeAll());
+  constructor(private readonly options: LeftChangesOptions) {
+    const { clock, everyMs } = options;
+    this.rounds = new RepeatedTask({
+      clock,
+      everyMs,
+      work: (signal) => this.storeAll(signal),
+      onFailure: (error) => this.logFailure(error),
+    });
   }
 
-  /** Ends the rounds; resolves when the current one has finished. */
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.loop;
-  }
-
-  /** Never rejects, because a failed round must not end the loop. */
-  private async storeAll(): Promise<void> {
+  private async storeAll(signal: AbortSignal): Promise<void> {
     const { generations, machine } = this.options;
-    try {
-      for (const thread of await generations.unpublishedOf(machine)) {
-        if (this.stopping.signal.aborted) return;
-        await this.store(thread).catch((error: unknown) => this.onFailure(error, thread));
-      }
-    } catch (error) {
-      this.onFailure(error);
+    for (const thread of await generations.unpublishedOf(machine)) {
+      if (signal.aborted) return;
+      await this.store(thread).catch((error: unknown) => this.logFailure(error, thread));
     }
   }
 
@@ -76,7 +67,7 @@ export class LeftChanges {
     return 'published';
   }
 
-  private onFailure(error: unknown, thread?: ThreadKey): void {
+  private logFailure(error: unknown, thread?: ThreadKey): void {
     const level = error instanceof AppError && error.expected ? 'warn' : 'error';
     const text = 'files that an ended sandbox-manager of this machine has left were not stored';
     this.options.logger[level]({ event: 'files.publish', outcome: 'error', ...thread, error }, text);

@@ -1,10 +1,17 @@
 import type { Config } from '@caribou/config';
-import { type Clock, type Logger, type SandboxRegistry, systemClock, type ThreadKey } from '@caribou/core';
+import {
+  type Clock,
+  type Logger,
+  type RepeatedTask,
+  type SandboxRegistry,
+  systemClock,
+  type ThreadKey,
+} from '@caribou/core';
 import { objectTreeStore, type ThreadFiles, volumeIdOf, WorkingCopies } from '@caribou/files';
 import { openObjectStore } from '@caribou/objects';
 import { type RedisConnection, redisFileGenerations } from '@caribou/state';
 import type { SandboxPool } from '../executions/sandbox-pool.js';
-import { CopyEviction } from './copy-eviction.js';
+import { createCopyEviction } from './copy-eviction.js';
 import { LeftChanges } from './left-changes.js';
 import { PlaneFileSync } from './plane-file-sync.js';
 import { SHARED_FILES, type ThreadFileSync } from './thread-file-sync.js';
@@ -14,7 +21,7 @@ export interface FilePlane {
   /** Lets contents go to the object store, if there is one, while they are written through these files. */
   readonly storingWrites: (files: ThreadFiles) => ThreadFiles;
   /** Absent when all machines share one data volume. */
-  readonly eviction?: CopyEviction;
+  readonly eviction?: RepeatedTask;
   /** Absent when all machines share one data volume. */
   readonly leftChanges?: LeftChanges;
   /** Whether files are in an object store, so that each machine may have a volume of its own. */
@@ -61,7 +68,7 @@ export function openFilePlane(
   const writer = { managerId, machine: volumeIdOf(homeDir) };
   const limits = { maxDirectBytes, maxWaitMs, machineWaitMs };
   const sync = new PlaneFileSync({ copies, generations, writer, clock, logger, ...limits });
-  const eviction = new CopyEviction({
+  const eviction = createCopyEviction({
     copies,
     generations,
     clock,

@@ -1,5 +1,5 @@
 import { UnavailableError } from '@caribou/contracts';
-import { type Clock, errnoOf, type Logger, repeatUntilAborted, type SandboxRegistry } from '@caribou/core';
+import { type Clock, errnoOf, type Logger, RepeatedTask, type SandboxRegistry } from '@caribou/core';
 import {
   identifyFile,
   isRefused,
@@ -40,33 +40,22 @@ export class DeadManagers {
   /** Managers whose leases were released and whose records still exist. */
   private released = new Set<string>();
   private hasRemovedStale = false;
-  private readonly stopping = new AbortController();
-  private loop: Promise<void> = Promise.resolve();
+  readonly checks: RepeatedTask;
 
-  constructor(private readonly options: DeadManagersOptions) {}
-
-  /** Begins the first check now, and repeats it until `stop`. */
-  start(): void {
-    const { clock, everyMs } = this.options;
-    this.loop = repeatUntilAborted({ clock, everyMs, signal: this.stopping.signal }, () => this.checkOrLog());
-  }
-
-  /** Ends the checks; resolves when the current one has finished. */
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.loop;
-  }
-
-  private async checkOrLog(): Promise<void> {
-    try {
-      await this.check();
-    } catch (error) {
-      const isExpected = error instanceof UnavailableError || errnoOf(error) !== undefined;
-      this.options.logger[isExpected ? 'warn' : 'error'](
-        { event: 'manager.release', outcome: 'error', error },
-        'a check for sandbox-managers of this machine that have ended failed',
-      );
-    }
+  constructor(private readonly options: DeadManagersOptions) {
+    const { clock, everyMs, logger } = options;
+    this.checks = new RepeatedTask({
+      clock,
+      everyMs,
+      work: () => this.check(),
+      onFailure: (error) => {
+        const isExpected = error instanceof UnavailableError || errnoOf(error) !== undefined;
+        logger[isExpected ? 'warn' : 'error'](
+          { event: 'manager.release', outcome: 'error', error },
+          'a check for sandbox-managers of this machine that have ended failed',
+        );
+      },
+    });
   }
 
   /** Does one check. @throws {UnavailableError} when the registry is unreachable, or a system error of the volume */

@@ -23,11 +23,11 @@ export class EarlierManagers {
       if (errnoOf(error) === 'ENOENT') return;
       throw error;
     }
-    this.managers.start();
+    this.managers.checks.start();
   }
 
   async stop(): Promise<void> {
-    await this.managers.stop();
+    await this.managers.checks.stop();
     await this.records.close();
   }
 }

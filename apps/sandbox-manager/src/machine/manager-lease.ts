@@ -1,5 +1,5 @@
 import { UnavailableError } from '@caribou/contracts';
-import { type Clock, type Logger, repeatUntilAborted, type SandboxRegistry } from '@caribou/core';
+import { type Clock, type Logger, RepeatedTask, type SandboxRegistry } from '@caribou/core';
 
 export interface ManagerLeaseOptions {
   readonly managerId: string;
@@ -37,10 +37,24 @@ export class ManagerLease {
   /** Whether the end of the lease has to be acted on when it is noticed. */
   private isRelied = false;
   private readonly stopping = new AbortController();
-  private loop: Promise<void> = Promise.resolve();
+  private readonly renewals: RepeatedTask;
+  private watch: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: ManagerLeaseOptions) {
-    this.managerId = options.managerId;
+    const { managerId, clock, renewMs, logger } = options;
+    this.managerId = managerId;
+    this.renewals = new RepeatedTask({
+      clock,
+      everyMs: renewMs,
+      work: () => this.renew(),
+      onFailure: (error) => {
+        if (!(error instanceof UnavailableError)) throw error;
+        logger.warn(
+          { event: 'manager_lease.renew', outcome: 'error', error },
+          'the lease of this sandbox-manager was not renewed',
+        );
+      },
+    });
   }
 
   isHeld(): boolean {
@@ -60,11 +74,8 @@ export class ManagerLease {
 
   /** Takes the lease and renews it until `stop`; while the registry is unreachable, it retries. */
   start(): void {
-    const { clock, renewMs: everyMs } = this.options;
-    this.loop = Promise.all([
-      repeatUntilAborted({ clock, everyMs, signal: this.stopping.signal }, () => this.renew()),
-      this.watchForLapse(),
-    ]).then(() => undefined);
+    this.renewals.start();
+    this.watch = this.watchForLapse();
   }
 
   /**
@@ -74,7 +85,7 @@ export class ManagerLease {
    */
   async stop(): Promise<void> {
     this.stopping.abort();
-    await this.loop;
+    await Promise.all([this.renewals.stop(), this.watch]);
     this.heldUntilMs = 0;
     this.isRelied = false;
     await this.options.registry.releaseManager(this.managerId);
@@ -94,22 +105,14 @@ export class ManagerLease {
 
   private async renew(): Promise<void> {
     const { registry, leaseMs, uptimeMs, logger, onRenewed, onProlonged, mayHold } = this.options;
-    try {
-      await mayHold();
-      const beganMs = uptimeMs();
-      const { lapsed } = await registry.renewManager(this.managerId, leaseMs);
-      this.isHeld();
-      this.heldUntilMs = beganMs + leaseMs * (1 - FENCE_PART);
-      this.isRelied = uptimeMs() < this.heldUntilMs;
-      onProlonged(this.heldUntilMs);
-      if (lapsed) logger.warn({ event: 'manager_lease.lapse' }, 'the lease of this sandbox-manager had run out');
-      await onRenewed(lapsed);
-    } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
-      logger.warn(
-        { event: 'manager_lease.renew', outcome: 'error', error },
-        'the lease of this sandbox-manager was not renewed',
-      );
-    }
+    await mayHold();
+    const beganMs = uptimeMs();
+    const { lapsed } = await registry.renewManager(this.managerId, leaseMs);
+    this.isHeld();
+    this.heldUntilMs = beganMs + leaseMs * (1 - FENCE_PART);
+    this.isRelied = uptimeMs() < this.heldUntilMs;
+    onProlonged(this.heldUntilMs);
+    if (lapsed) logger.warn({ event: 'manager_lease.lapse' }, 'the lease of this sandbox-manager had run out');
+    await onRenewed(lapsed);
   }
 }

@@ -1,17 +1,17 @@
 import type { Config } from '@caribou/config';
-import { type Logger, type SkillsMount, systemClock } from '@caribou/core';
+import { type Logger, type RepeatedTask, type SkillsMount, systemClock } from '@caribou/core';
 import { objectTreeStore, SkillCache, SkillImports, SkillViews } from '@caribou/files';
 import { openObjectStore } from '@caribou/objects';
 import { openSkillCatalog } from '@caribou/skills';
 import { type RedisConnection, redisSkills } from '@caribou/state';
 import { createSkillsMounter } from './mounted-skills.js';
-import { SkillSweeper } from './skill-sweeper.js';
+import { createSkillSweeper } from './skill-sweeper.js';
 
 export interface MachineSkills {
   /** Makes the mount at /mnt/skills for a user's sandboxes. */
   readonly mount: (userId: string) => Promise<SkillsMount>;
   /** Absent when installed skills are on a shared data volume. */
-  readonly sweeper?: SkillSweeper;
+  readonly sweeper?: RepeatedTask;
 }
 
 const SWEEP_MS = 3_600_000;
@@ -35,6 +35,6 @@ export function openSkills(
   const cache = new SkillCache({ homeDir, trees, imports, minFreeBytes, maxWaitMs: files.maxWaitMs, clock, logger });
   return {
     mount: createSkillsMounter(catalog, views, cache),
-    sweeper: new SkillSweeper({ homeDir, store, everyMs: SWEEP_MS, clock, logger }),
+    sweeper: createSkillSweeper({ homeDir, store, everyMs: SWEEP_MS, clock, logger }),
   };
 }

@@ -122,9 +122,9 @@ describe('SandboxReaper', () => {
 
   test('looks again and again until it is stopped, whatever a look throws', async () => {
     const list = jest.spyOn(driver, 'list').mockRejectedValueOnce(new Error('no such folder'));
-    reaper.start();
+    reaper.sweeps.start();
     await until(() => list.mock.calls.length > 2);
-    await reaper.stop();
+    await reaper.sweeps.stop();
     const looks = list.mock.calls.length;
     await new Promise((resolve) => setImmediate(resolve));
 

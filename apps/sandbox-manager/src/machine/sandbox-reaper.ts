@@ -1,5 +1,5 @@
 import { UnavailableError } from '@caribou/contracts';
-import { type Clock, type Logger, repeatUntilAborted, type SandboxRegistry } from '@caribou/core';
+import { type Clock, type Logger, RepeatedTask, type SandboxRegistry } from '@caribou/core';
 import type { SandboxInfo, SandboxDriver, SandboxDrivers } from '@caribou/sandbox';
 import type { SandboxPool } from '../executions/sandbox-pool.js';
 
@@ -30,21 +30,20 @@ export interface SandboxReaperOptions {
 export class SandboxReaper {
   /** When each leftover was first seen, by instance; contains only what the last sweep found. */
   private firstSeen = new Map<string, number>();
-  private readonly stopping = new AbortController();
-  private loop: Promise<void> = Promise.resolve();
+  readonly sweeps: RepeatedTask;
 
-  constructor(private readonly options: SandboxReaperOptions) {}
-
-  /** Begins the first sweep now, and repeats it every `reapMs` until `stop`. */
-  start(): void {
-    const { clock, reapMs: everyMs } = this.options;
-    this.loop = repeatUntilAborted({ clock, everyMs, signal: this.stopping.signal }, () => this.reapOrLog());
-  }
-
-  /** Ends the sweeps; resolves when the current one has finished. */
-  async stop(): Promise<void> {
-    this.stopping.abort();
-    await this.loop;
+  constructor(private readonly options: SandboxReaperOptions) {
+    const { clock, reapMs, logger } = options;
+    this.sweeps = new RepeatedTask({
+      clock,
+      everyMs: reapMs,
+      work: () => this.reap(),
+      onFailure: (error) =>
+        logger[error instanceof UnavailableError ? 'warn' : 'error'](
+          { event: 'sandbox.reap', outcome: 'error', error },
+          'the sweep for unused sandboxes failed',
+        ),
+    });
   }
 
   /** (R2) Removes leftovers of dead managers without a grace. Does not reject when the registry or engine is unreachable. */
@@ -60,18 +59,6 @@ export class SandboxReaper {
       logger.warn(
         { event: 'sandbox.reap', outcome: 'error', error },
         'leftover sandboxes of dead sandbox-managers were not removed',
-      );
-    }
-  }
-
-  /** Does one sweep and logs every error, because a failed sweep must not end the loop. */
-  private async reapOrLog(): Promise<void> {
-    try {
-      await this.reap();
-    } catch (error) {
-      this.options.logger[error instanceof UnavailableError ? 'warn' : 'error'](
-        { event: 'sandbox.reap', outcome: 'error', error },
-        'the sweep for unused sandboxes failed',
       );
     }
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { UnavailableError } from '@caribou/contracts';
 import { type Clock, silentLogger, systemClock, type UserSkills } from '@caribou/core';
 import { waitFor } from '@caribou/testing';
-import { SkillSweeper } from './skill-sweeper.js';
+import { createSkillSweeper } from './skill-sweeper.js';
 
 let home: string;
 beforeEach(() => (home = mkdtempSync(join(tmpdir(), 'caribou-sweeper-'))));
@@ -32,7 +32,7 @@ test('copies of skills that are gone are removed, also after a sweep that Redis 
   };
   const warn = (fields: object): void => void warnings.push(fields);
   const logger = { ...silentLogger, warn, error: warn };
-  const sweeper = new SkillSweeper({ homeDir: home, store: { read }, everyMs: 1, clock, logger });
+  const sweeper = createSkillSweeper({ homeDir: home, store: { read }, everyMs: 1, clock, logger });
   sweeper.start();
   await waitFor(() => !existsSync(copy), { what: 'the removal of the copy' });
   await sweeper.stop();

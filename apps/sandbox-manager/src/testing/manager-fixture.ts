@@ -104,7 +104,7 @@ export class ManagerFixture {
     parts.lease.start();
     await app.listen();
     await waitFor(() => parts.lease.isHeld(), { what: 'the lease' });
-    parts.plane.leftChanges?.start();
+    parts.plane.leftChanges?.rounds.start();
     const manager = { parts, app };
     this.running.push(manager);
     return manager;
@@ -112,7 +112,7 @@ export class ManagerFixture {
 
   /** Ends replies and lease, which is what others see of a crash; commands run until another manager ends them. */
   async crash({ app, parts }: RunningManager): Promise<void> {
-    await parts.plane.leftChanges?.stop();
+    await parts.plane.leftChanges?.rounds.stop();
     await app.close();
     await parts.lease.stop();
   }
@@ -120,7 +120,7 @@ export class ManagerFixture {
   async stop(manager: RunningManager): Promise<void> {
     const { app, parts } = manager;
     this.running.splice(this.running.indexOf(manager), 1);
-    await parts.plane.leftChanges?.stop();
+    await parts.plane.leftChanges?.rounds.stop();
     await parts.executor.drain(0);
     await app.close();
     await parts.lease.stop();

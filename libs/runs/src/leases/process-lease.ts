@@ -1,5 +1,5 @@
 import { UnavailableError } from '@caribou/contracts';
-import { type Clock, type Logger, repeatUntilAborted } from '@caribou/core';
+import { type Clock, type Logger, RepeatedTask } from '@caribou/core';
 import type { ProcessOwner, ProcessRegistry, ProcessRenewal } from '@caribou/state';
 
 export interface ProcessLeaseOptions {
@@ -26,10 +26,23 @@ const FENCE_PART = 0.1;
  */
 export class ProcessLease {
   private heldUntilMs = 0;
-  private readonly stopping = new AbortController();
-  private loop: Promise<void> = Promise.resolve();
+  private readonly renewals: RepeatedTask;
 
-  constructor(private readonly options: ProcessLeaseOptions) {}
+  constructor(private readonly options: ProcessLeaseOptions) {
+    const { clock, renewMs, logger } = options;
+    this.renewals = new RepeatedTask({
+      clock,
+      everyMs: renewMs,
+      work: () => this.renew(),
+      onFailure: (error) => {
+        if (!(error instanceof UnavailableError)) throw error;
+        logger.warn(
+          { event: 'process_lease.renew', outcome: 'error', error },
+          'the lease of this process was not renewed',
+        );
+      },
+    });
+  }
 
   /** Whether no other process can have taken over what this one has claimed. */
   isHeld(): boolean {
@@ -38,15 +51,13 @@ export class ProcessLease {
 
   /** Takes the lease and renews it until `stop`; while the registry is unreachable, it retries. */
   start(): void {
-    const { clock, renewMs: everyMs } = this.options;
-    this.loop = repeatUntilAborted({ clock, everyMs, signal: this.stopping.signal }, () => this.renew());
+    this.renewals.start();
   }
 
   /** Ends the renewals and releases the lease of a process that owns nothing any more. */
   async stop(): Promise<void> {
     const { owner, registry, logger } = this.options;
-    this.stopping.abort();
-    await this.loop;
+    await this.renewals.stop();
     this.heldUntilMs = 0;
     try {
       await registry.release(owner.processId);
@@ -60,18 +71,10 @@ export class ProcessLease {
   }
 
   private async renew(): Promise<void> {
-    const { owner, registry, clock, logger, onDeaths } = this.options;
-    try {
-      const sentMs = clock.monotonicMs();
-      const renewal = await registry.renew(owner);
-      this.heldUntilMs = sentMs + owner.leaseMs * (1 - FENCE_PART);
-      if (renewal.dead.length > 0) void onDeaths(renewal);
-    } catch (error) {
-      if (!(error instanceof UnavailableError)) throw error;
-      logger.warn(
-        { event: 'process_lease.renew', outcome: 'error', error },
-        'the lease of this process was not renewed',
-      );
-    }
+    const { owner, registry, clock, onDeaths } = this.options;
+    const sentMs = clock.monotonicMs();
+    const renewal = await registry.renew(owner);
+    this.heldUntilMs = sentMs + owner.leaseMs * (1 - FENCE_PART);
+    if (renewal.dead.length > 0) void onDeaths(renewal);
   }
 }
