@@ -55,7 +55,7 @@ export class RunPlayer {
         : (['edit-regenerate', { human_message_id: id, replacement_text: `edited ${(this.said += 1)}` }] as const);
     const reply = await this.system.ask<ReplayReply>('POST', `/${model.threadId}/runs/${path}/prepare`, { payload });
     // Its run belongs to the source of a copy, or the checkpoint before it was removed.
-    if (reply.status === 409 || reply.status === 404) return undefined;
+    if (reply.status === 409) return undefined;
     expect(reply.status).toBe(200);
     const { input, checkpoint, metadata } = reply.body;
     const { checkpoint_id: base } = checkpoint;

@@ -26,6 +26,7 @@ export { redisModelGate } from './models/model-gate.js';
 export { redisProcessRegistry } from './processes/process-registry.js';
 export { countPendingThreads } from './runs/unowned-threads.js';
 export { readRunQueue } from './runs/run-queue.js';
+export { createTurnStartRemovedError } from './runs/regenerated-turn.js';
 export { redisRunStore } from './runs/run-store.js';
 export { redisSandboxRegistry } from './executions/sandbox-registry.js';
 export { redisSkills } from './users/skills.js';

@@ -12,6 +12,7 @@ import type { AdmitRequest } from '../ports/run-store.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import type { Reply } from '../redis/thread-call.js';
 import { tooManyThreads } from '../threads/thread-records.js';
+import { createTurnStartRemovedError, readRegeneratedRunId } from './regenerated-turn.js';
 import { refusedSteering } from './steering-call.js';
 
 /** The error for an idempotency key that is used for another request. */
@@ -30,7 +31,7 @@ export function refusal([outcome, used]: Reply, request: AdmitRequest, settings:
     case 'no_thread':
       return new NotFoundError(`Thread ${request.threadId} does not exist`, { details });
     case 'no_checkpoint':
-      return new NotFoundError(`Checkpoint ${request.checkpointId ?? ''} does not exist`, { details });
+      return noCheckpoint(request, details);
     case 'other_body':
       return otherBody();
     case 'gone':
@@ -53,6 +54,12 @@ export function refusal([outcome, used]: Reply, request: AdmitRequest, settings:
 }
 
 type Details = Readonly<Record<string, unknown>>;
+
+function noCheckpoint(request: AdmitRequest, details: Details): Error {
+  const { checkpointId = '' } = request;
+  if (readRegeneratedRunId(request) !== '') return createTurnStartRemovedError(checkpointId);
+  return new NotFoundError(`Checkpoint ${checkpointId} does not exist`, { details });
+}
 
 /** The error for a command that comes too late; undefined for another outcome. */
 function refusedCommand([outcome, interrupt]: Reply, details: Details): Error | undefined {

@@ -5,7 +5,6 @@ import {
   customAgentOf,
   NotFoundError,
   type RunRecord,
-  UserId,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { AdmitRequest, AdmitResult, CancelResult, EndedRun } from '../ports/run-store.js';
@@ -22,6 +21,7 @@ import { endParams, timedParams } from '../shared/timed-params.js';
 import { budgetCheck } from '../usage/usage-call.js';
 import { budgetSpent } from '../usage/budget-state.js';
 import { otherBody, refusal } from './admission-refusals.js';
+import { readRegeneratedRunId } from './regenerated-turn.js';
 import { joinedResult, steeringCall } from './steering-call.js';
 
 const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
@@ -37,12 +37,6 @@ export const toEndedRuns = (pairs: unknown): EndedRun[] =>
 
 /** Hashes a key of a client, so that it is short and contains no separator. */
 const keyDigest = (key: string): string => createHash('sha256').update(key).digest('hex');
-
-/** Returns the run whose turn a request regenerates, from the client's metadata; '' when there is none. */
-function readRegeneratedRunId({ metadata }: AdmitRequest): string {
-  const named = UserId.safeParse(metadata['regenerate_from_run_id']);
-  return named.success ? named.data : '';
-}
 
 /** The interrupts that the run answers; none for a run with an input. */
 const resumeParams = ({ keys }: RedisConnection, { kwargs: { command } }: AdmitRequest) =>

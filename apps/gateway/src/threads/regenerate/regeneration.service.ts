@@ -1,5 +1,6 @@
 import {
   BEFORE_FIRST_CHECKPOINT,
+  type CheckpointView,
   ConflictError,
   type EditReplayReply,
   type HumanMessage,
@@ -11,7 +12,7 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { FeedRow, ThreadStore } from '@caribou/state';
+import { createTurnStartRemovedError, type FeedRow, type ThreadStore } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { Dependency } from '../../dependency.js';
 import { replaceMessageText } from './edited-message.js';
@@ -26,8 +27,10 @@ type Input = readonly (HumanMessage | SystemMessage)[];
 interface Turn {
   readonly run: RunRecord;
   readonly input: Input;
-  /** The checkpoint from which the turn began. */
+  /** The id of the checkpoint from which the turn began. */
   readonly base: string;
+  /** That checkpoint; null for the first turn of a thread. */
+  readonly before: CheckpointView | null;
 }
 
 /** Creates the request with which a client can start a run that regenerates a turn. Nothing is stored here. */
@@ -43,7 +46,7 @@ export class RegenerationService {
 
   /**
    * @throws {NotFoundError} when the thread's timeline has no such answer
-   * @throws {ConflictError} while the thread is busy, or when the answer's run is no longer stored
+   * @throws {ConflictError} while the thread is busy, or when the answer's run or the checkpoint before it is no longer stored
    */
   async regenerate(thread: ThreadKey, messageId: string): Promise<ReplayReply> {
     const row = await this.rowOf(thread, messageId, 'ai');
@@ -62,7 +65,8 @@ export class RegenerationService {
     const edited = replaceMessageText(said, text);
     const messages = turn.input.map((message) => (message === said ? edited : message));
     const { rows } = await this.store.readFeed(thread, { limit: MAX_NAMED, runId: turn.run.run_id });
-    const title = (await this.hadTitle(thread, turn)) ? await this.titleOf(thread) : undefined;
+    // A thread without a title gets one from the edited message.
+    const title = turn.before?.state.title === undefined ? undefined : await this.titleOf(thread);
     const { metadata, ...reply } = replay(turn, row, { messages, title });
     return {
       ...reply,
@@ -83,21 +87,35 @@ export class RegenerationService {
     if (runId === null) throw createReplayRefusal('it does not belong to a run');
     const run = await this.runOf(thread, runId);
     const base = run.fork_checkpoint_id ?? run.base_checkpoint_id ?? BEFORE_FIRST_CHECKPOINT;
+    const before = await this.checkpointOf(thread, base);
     // Messages that joined the run are not in its kwargs.
     const input =
       run.kwargs_expired || run.steered > 0
-        ? await this.storedInputOf(thread, run, base)
+        ? await this.storedInputOf(thread, run, before)
         : (run.kwargs.input?.messages ?? []).filter(isNoAnswer);
     if (!input.some(isUserMessage)) throw createReplayRefusal('its run continued an earlier one');
-    return { run, input, base };
+    return { run, input, base, before };
   }
 
   /** The input of a run whose kwargs have expired: the client's messages that it added to those of its base. */
-  private async storedInputOf(thread: ThreadKey, { run_id, steered }: RunRecord, base: string): Promise<Input> {
+  private async storedInputOf(
+    thread: ThreadKey,
+    { run_id, steered }: RunRecord,
+    before: CheckpointView | null,
+  ): Promise<Input> {
     const [end] = await this.store.history(thread, { limit: 1, metadata: { run_id } });
     if (end === undefined) throw createReplayRefusal('the end of its turn is no longer stored');
-    const before = base === BEFORE_FIRST_CHECKPOINT ? [] : (await this.store.checkpoint(thread, base)).state.messages;
-    return findTurnInput(before, end.state.messages, { isSteered: steered > 0 });
+    return findTurnInput(before?.state.messages ?? [], end.state.messages, { isSteered: steered > 0 });
+  }
+
+  private async checkpointOf(thread: ThreadKey, checkpointId: string): Promise<CheckpointView | null> {
+    if (checkpointId === BEFORE_FIRST_CHECKPOINT) return null;
+    try {
+      return await this.store.checkpoint(thread, checkpointId);
+    } catch (error) {
+      if (error instanceof NotFoundError) throw createTurnStartRemovedError(checkpointId, error);
+      throw error;
+    }
   }
 
   private async runOf(thread: ThreadKey, runId: string): Promise<RunRecord> {
@@ -111,12 +129,6 @@ export class RegenerationService {
 
   private async titleOf(thread: ThreadKey): Promise<string | undefined> {
     return (await this.store.getThread(thread)).values.title;
-  }
-
-  /** Whether the thread had a title before the turn; otherwise it gets a new one from the edited message. */
-  private async hadTitle(thread: ThreadKey, { base }: Turn): Promise<boolean> {
-    if (base === BEFORE_FIRST_CHECKPOINT) return false;
-    return (await this.store.checkpoint(thread, base)).state.title !== undefined;
   }
 }
 
