@@ -123,7 +123,7 @@ test('an installed skill is in the next prompt and in a box that is there alread
     status: 200,
     body: { success: true, skill_name: 'ink' },
   });
-  expect(await install(threadId, 'ink', parts)).toMatchObject({ status: 409 });
+  expect(await install(threadId, 'ink', { ...parts, 'ink/refs/a.txt': 'of another' })).toMatchObject({ status: 409 });
   const on = nonce();
   const [shown, text] = await toolsOf(threadId, `${on}\n${cat()}\n${read}\n#say Done.`);
   expect(changesIn(requests(on)[0])).toMatch(

@@ -101,6 +101,8 @@ describe(unpackSkill, () => {
       license: null,
       allowedTools: ['bash'],
       bytes: Buffer.byteLength(SKILL) + 22,
+      // Records of skills have it: later versions must compute the same.
+      contentSha256: '8a7ea2378ca46684cb9e1bcdb86a73397f9630a116d688de8e1f6648012a71aa',
     });
     expect(written).toEqual({ 'SKILL.md': SKILL, 'scripts/draw.py': '#!/usr/bin/env python3', empty: '' });
     expect(programs).toEqual(['scripts/draw.py']);

@@ -5,6 +5,7 @@ import { ByteCounter } from './byte-counter.js';
 import { MAX_SKILL_FILE_BYTES, parseSkillFile, type SkillManifest } from './front-matter.js';
 import type { ZipSource } from './open-zip.js';
 import { type ArchiveFile, openSkillArchive, wrapArchiveErrors, quote, skillFileOf } from './skill-archive.js';
+import { SkillDigest } from './skill-digest.js';
 import { SkillRejectedError } from './skill-rejected.js';
 import { MAX_SKILL_BYTES } from './skill-tree.js';
 
@@ -21,6 +22,8 @@ export interface SkillStage {
 export interface UnpackedSkill extends SkillManifest {
   /** Size of all its files. */
   readonly bytes: number;
+  /** Hash of all its files with their paths, as lower-case hex. */
+  readonly contentSha256: string;
 }
 
 /**
@@ -38,13 +41,13 @@ export async function unpackSkill(file: ZipSource, stage: SkillStage, signal: Ab
   const text = await textOf(zip, skillFile);
   const manifest = prefixErrors(() => parseSkillFile(text));
   const counter = new ByteCounter(MAX_SKILL_BYTES, signal);
-  const own = singleChunk(Buffer.from(text, 'utf8'));
-  await stage.write(skillFile.segments, counter.count(own), { isProgram: false });
-  for (const file of archive.files.filter((one) => one !== skillFile)) {
-    const { segments, isProgram } = file;
-    await stage.write(segments, counter.count(contentOf(zip, file)), { isProgram });
-  }
-  return { ...manifest, bytes: counter.bytes };
+  const digest = new SkillDigest();
+  const write = async (segments: readonly string[], content: AsyncIterable<Uint8Array>, isProgram: boolean) =>
+    stage.write(segments, digest.add(counter.count(content), { segments, isProgram }), { isProgram });
+  await write(skillFile.segments, singleChunk(Buffer.from(text, 'utf8')), false);
+  for (const file of archive.files.filter((one) => one !== skillFile))
+    await write(file.segments, contentOf(zip, file), file.isProgram);
+  return { ...manifest, bytes: counter.bytes, contentSha256: digest.sha256() };
 }
 
 /** Adds DeerFlow's prefix for an invalid SKILL.md to rejections. */

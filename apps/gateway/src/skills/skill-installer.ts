@@ -11,7 +11,7 @@ import {
 } from '@caribou/contracts';
 import type { OpenFile, SkillCatalog, SkillLimits, SkillStore, ThreadKey } from '@caribou/core';
 import type { SkillFiles, SkillStaging, UserFiles } from '@caribou/files';
-import { SkillRejectedError, unpackSkill } from '@caribou/skills';
+import { SkillRejectedError, type UnpackedSkill, unpackSkill } from '@caribou/skills';
 import { Injectable } from '@nestjs/common';
 import { artifactPath } from '../files/artifacts/artifact-path.js';
 import { mapFileRefusals } from '../http/file-answer.js';
@@ -43,10 +43,12 @@ export class SkillInstaller {
   ) {}
 
   /**
+   * Repeated with the same files, it answers as the first time and changes nothing: the first answer may have been lost.
+   *
    * @throws {ForbiddenError} for a path outside the thread's files, or of something other than a regular file
    * @throws {BadRequestError} for a path that does not end in `.skill`, and for a malformed archive
    * @throws {NotFoundError} when there is no such file
-   * @throws {ConflictError} when there is a skill with this name
+   * @throws {ConflictError} when there is a skill with this name and other files
    * @throws {TooLargeError} when the user has too many skills, or the disk is full
    * @throws {UnavailableError} when Redis or the object store is away: nothing is installed
    */
@@ -89,8 +91,17 @@ export class SkillInstaller {
   }
 
   private async publish(userId: string, archive: OpenFile, staging: SkillStaging): Promise<string> {
-    const { name, description, license, allowedTools, bytes } = await unpack(archive, staging);
-    if ((await this.catalog.skillsOf(userId)).some((skill) => skill.name === name)) throw createNameTakenError(name);
+    const skill = await unpack(archive, staging);
+    const { name, contentSha256 } = skill;
+    const isTaken = (await this.catalog.skillsOf(userId)).some((one) => one.name === name);
+    const outcome = isTaken ? 'taken' : await this.add(userId, skill, staging);
+    if (outcome === 'full') throw createQuotaError(this.settings.skills);
+    if (outcome === 'taken' && !(await this.isInstalled(userId, name, contentSha256))) throw createNameTakenError(name);
+    return name;
+  }
+
+  private async add(userId: string, skill: UnpackedSkill, staging: SkillStaging) {
+    const { name, description, license, allowedTools, bytes, contentSha256 } = skill;
     const id = newId();
     const published = await staging.publish(id);
     const record = {
@@ -99,15 +110,19 @@ export class SkillInstaller {
       description,
       license,
       bytes,
+      content_sha256: contentSha256,
       installed_at: new Date().toISOString(),
       allowed_tools: allowedTools === null ? null : [...allowedTools],
       ...published,
     };
-    const limits = this.settings.skills;
-    const outcome = await this.store.add(userId, record, limits);
-    if (outcome === 'added') return name;
-    await this.files.remove(userId, id);
-    throw outcome === 'taken' ? createNameTakenError(name) : createQuotaError(limits);
+    const outcome = await this.store.add(userId, record, this.settings.skills);
+    if (outcome !== 'added') await this.files.remove(userId, id);
+    return outcome;
+  }
+
+  private async isInstalled(userId: string, name: string, contentSha256: string): Promise<boolean> {
+    const { installed } = await this.store.read(userId);
+    return installed.some((skill) => skill.name === name && skill.content_sha256 === contentSha256);
   }
 
   private async removeLeftovers(userId: string): Promise<void> {
@@ -126,7 +141,7 @@ function pathOf(given: string): string {
   }
 }
 
-async function unpack(archive: OpenFile, staging: SkillStaging) {
+async function unpack(archive: OpenFile, staging: SkillStaging): Promise<UnpackedSkill> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
     return await mapFileRefusals('the skill', () => unpackSkill(archive, staging, signal));

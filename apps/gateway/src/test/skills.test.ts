@@ -116,12 +116,11 @@ describe('GET and PUT of skills', () => {
 });
 
 describe('POST /skills/install', () => {
+  const INSTALLED = { success: true, skill_name: 'x', message: "Skill 'x' installed successfully" };
+
   test('installs for the caller: listed at every gateway, for nobody else', async () => {
     await put('x.skill', { 'x/SKILL.md': skillFile('x', 'allowed-tools: [bash]\n'), 'x/scripts/a.py': 'print(1)' });
-    expect(await install('x.skill')).toEqual({
-      status: 200,
-      body: { success: true, skill_name: 'x', message: "Skill 'x' installed successfully" },
-    });
+    expect(await install('x.skill')).toEqual({ status: 200, body: INSTALLED });
     expect((await ask('GET', '/skills/x', { at: second })).body).toEqual({
       name: 'x',
       description: 'Does x.',
@@ -131,9 +130,23 @@ describe('POST /skills/install', () => {
       editable: true,
     });
     expect((await ask('GET', '/skills/x', { user: 'two' })).status).toBe(404);
-    expect(await install('x.skill')).toEqual({ status: 409, body: { detail: "Skill 'x' already exists" } });
     expect(installedOf('one')).toHaveLength(1);
     expect(stagingOf('one')).toEqual([]);
+  });
+
+  test('repeated with the same files it answers as before and changes nothing, also by another archive', async () => {
+    const before = [installedOf('one'), (await ask('PUT', '/skills/x', { body: { enabled: false } })).body];
+    await put('again.skill', { 'scripts/a.py': 'print(1)', 'SKILL.md': skillFile('x', 'allowed-tools: [bash]\n') });
+    for (const archive of ['x.skill', 'again.skill'])
+      expect(await install(archive, { at: second })).toEqual({ status: 200, body: INSTALLED });
+    expect([installedOf('one'), (await ask('GET', '/skills/x')).body]).toEqual(before);
+    expect(stagingOf('one')).toEqual([]);
+    await ask('PUT', '/skills/x', { body: { enabled: true } });
+  });
+
+  test('other files under its name are refused', async () => {
+    await put('other.skill', { 'SKILL.md': skillFile('x', 'allowed-tools: [bash]\n'), 'scripts/a.py': 'print(2)' });
+    expect(await install('other.skill')).toEqual({ status: 409, body: { detail: "Skill 'x' already exists" } });
   });
 
   test('a name of the folder’s skills is taken too', async () => {
@@ -141,10 +154,13 @@ describe('POST /skills/install', () => {
     expect((await install('chart.skill')).status).toBe(409);
   });
 
-  test('of several at once one gets the name', async () => {
+  test('of several at once one gets the name; those with the same files are told so too', async () => {
     await put('race.skill', { 'SKILL.md': skillFile('race') });
-    const answers = await Promise.all([gateway, second, gateway, second].map((at) => install('race.skill', { at })));
-    expect(answers.map(({ status }) => String(status)).sort()).toEqual(['200', '409', '409', '409']);
+    await put('rival.skill', { 'SKILL.md': skillFile('race', 'license: MIT\n') });
+    const asked = [gateway, second].flatMap((at) => ['race.skill', 'rival.skill'].map((name) => install(name, { at })));
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    const { license } = (await ask('GET', '/skills/race')).body as { license: string | null };
+    expect(statuses).toEqual(license === null ? [200, 409, 200, 409] : [409, 200, 409, 200]);
     expect(installedOf('one')).toHaveLength(2);
     expect((await ask('DELETE', '/skills/race')).status).toBe(200);
   });
@@ -163,7 +179,7 @@ describe('POST /skills/install', () => {
   });
 
   test('a path without a slash in front is taken as one with it', async () => {
-    const body = { thread_id: 't1', path: 'mnt/user-data/outputs/x.skill' };
+    const body = { thread_id: 't1', path: 'mnt/user-data/outputs/chart.skill' };
     expect((await ask('POST', '/skills/install', { body })).status).toBe(409);
   });
 

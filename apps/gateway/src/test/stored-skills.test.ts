@@ -39,8 +39,8 @@ const ask = async (at: OpenGateway, method: 'GET' | 'DELETE', path = '') =>
   at.app.inject({ method, url: `/api/skills${path}`, headers: HEADERS });
 
 /** Uploads an archive with the skill and installs it; at another gateway, if that is said. */
-async function install(name: string, at: OpenGateway, uploadedAt = at) {
-  const archive = await zipFile({ 'SKILL.md': skillFile(name), 'scripts/a.py': 'print(1)' });
+async function install(name: string, at: OpenGateway, { uploadedAt = at, script = 'print(1)' } = {}) {
+  const archive = await zipFile({ 'SKILL.md': skillFile(name), 'scripts/a.py': script });
   const head = `--b\r\nContent-Disposition: form-data; name="files"; filename="${name}.skill"\r\n\r\n`;
   const headers = { ...HEADERS, 'content-type': 'multipart/form-data; boundary=b' };
   const payload = Buffer.concat([Buffer.from(head), archive, Buffer.from('\r\n--b--\r\n')]);
@@ -83,6 +83,14 @@ describe('skills with the section files', () => {
     expect(readFileSync(join(directory, 'scripts/a.py'), 'utf8')).toBe('print(1)');
   });
 
+  test('installed again with the same files it stays as it is; other files under its name are refused', async () => {
+    const before = await records.read(USER);
+    const again = await install('x', stored);
+    expect([again.statusCode, again.json<object>()]).toEqual([200, expect.objectContaining({ skill_name: 'x' })]);
+    expect((await install('x', stored, { script: 'print(2)' })).statusCode).toBe(409);
+    expect(await records.read(USER)).toEqual(before);
+  });
+
   test('a removed one is no longer named by a record', async () => {
     expect((await install('y', stored)).statusCode).toBe(200);
     const [before, removed] = [await records.manifestsOf(USER), await ask(stored, 'DELETE', '/y')];
@@ -92,7 +100,7 @@ describe('skills with the section files', () => {
   });
 
   test('an install that the store refuses is an error, installs nothing and can be repeated', async () => {
-    const answer = await install('z', broken, stored);
+    const answer = await install('z', broken, { uploadedAt: stored });
     expect(answer.statusCode).toBe(503);
     expect((await ask(stored, 'GET', '/z')).statusCode).toBe(404);
     expect(listed(skillsOf(fixture.home, 'staging'))).toEqual([]);
@@ -105,8 +113,10 @@ describe('skills with the section files', () => {
     const before = await recordOf();
     expect(before).not.toHaveProperty('manifest');
     expect(listed(skillsOf(fixture.home, 'installed'))).toEqual([before?.id]);
+    expect((await install('old', stored)).statusCode).toBe(200);
     expect((await ask(stored, 'GET')).statusCode).toBe(200);
     await waitFor(async () => (await recordOf())?.manifest, { what: 'the import of the skill' });
+    expect((await install('old', stored)).statusCode).toBe(200);
     const directory = await mountElsewhere('old');
     expect(readFileSync(join(directory, 'SKILL.md'), 'utf8')).toBe(skillFile('old'));
   });

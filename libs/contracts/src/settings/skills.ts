@@ -36,6 +36,11 @@ export const InstalledSkill = z.object({
   allowed_tools: AllowedTools,
   /** Total size of its files. */
   bytes: z.int().min(0),
+  /** Hash of its files with their paths; absent in records of earlier versions. */
+  content_sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
   installed_at: z.string(),
   /** Key of the manifest of its files in the object store; absent while they are only on a data volume. */
   manifest: z.string().min(1).max(MAX_KEY_CHARS).optional(),
