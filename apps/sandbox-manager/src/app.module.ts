@@ -117,7 +117,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     sandboxIdOf: (thread) => sandboxIdOf(settings, thread),
     beforeCreate: (driver) => watched.socket.addDriver(driver),
     onReady: (durationMs) => metrics.sandboxReady(durationMs),
-    ...poolHooksOf(plane.sync),
+    ...poolHooksOf(plane),
     maxSandboxes: config.sandbox.maxBoxes,
     idleMs,
     maxWaiting: MAX_WAITING_PER_SANDBOX,

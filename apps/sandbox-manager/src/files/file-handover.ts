@@ -11,7 +11,7 @@ export interface FileHandoverOptions {
 export interface TakenOver {
   /** The head, which has no older changes of another machine to come. */
   readonly head: FileHead | null;
-  /** What the next result has to say about changes that are lost. */
+  /** What the next result has to say about changes that are lost, also when an earlier manager took the files over and said nothing. */
   readonly notice?: string;
 }
 
@@ -29,13 +29,14 @@ export class FileHandover {
     const { generations, writer } = this.options;
     let head = known;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-      if (head === null || this.isOwn(head)) return { head };
+      if (head === null || this.isOwn(head)) return withNotice(head);
       const { trees, bytes, files, unpublished } = head;
       const commit = { expected: head, trees, bytes, files, writer, takesOver: true };
       const reply = await generations.commit(thread, commit);
       head = reply.head;
-      if (reply.committed)
-        return { head, ...(unpublished === undefined ? {} : this.loss(thread, unpublished.sinceMs)) };
+      if (!reply.committed) continue;
+      if (unpublished !== undefined) this.logLoss(thread, unpublished.sinceMs);
+      return withNotice(head);
     }
     throw new ConflictError(
       `the files of the thread were changed by others ${MAX_ATTEMPTS} times while they were taken over`,
@@ -47,10 +48,11 @@ export class FileHandover {
     return unpublished === undefined ? machine === own : unpublished.machine === own;
   }
 
-  private loss({ userId, threadId }: ThreadKey, sinceMs: number): { readonly notice: string } {
-    const notice = noticeOf(sinceMs);
-    const reason = notice.trim();
+  private logLoss({ userId, threadId }: ThreadKey, sinceMs: number): void {
+    const reason = noticeOf(sinceMs).trim();
     this.options.logger.error({ event: 'files.lost', userId, threadId, reason }, 'changes of files are lost');
-    return { notice };
   }
 }
+
+const withNotice = (head: FileHead | null): TakenOver =>
+  head?.lostSinceMs === undefined ? { head } : { head, notice: noticeOf(head.lostSinceMs) };

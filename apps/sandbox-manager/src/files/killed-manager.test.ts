@@ -249,6 +249,28 @@ describe('when a machine is lost with changes', () => {
     expect((await generations.head(key))?.unpublished).toBeUndefined();
   });
 
+  test('its successor is killed at any call while it takes the thread over: the next one says so', async () => {
+    let deaths = 0;
+    for (const after of [false, true]) {
+      for (let call = 1; ; call += 1) {
+        const { key, home, giveTo } = await newScene();
+        await generations.noteUnpublished(key, { managerId: 'm1', machine: volumeIdOf(home) });
+        const other = newHome();
+        await giveTo('m2');
+        const { port, died } = dyingProcess({ call, after });
+        const refresh = manager('m2', other, { port }).refresh(key);
+        const isDone = await Promise.race([refresh.then(() => true), died.then(() => false)]);
+        await giveTo('m3');
+        const next = manager('m3', other);
+        await next.refresh(key);
+        expect(next.takeNotice(key)).toMatch(/^\[files that were changed since .* are missing/);
+        if (isDone) break;
+        deaths += 1;
+      }
+    }
+    expect(deaths).toBeGreaterThan(4);
+  });
+
   test('a thread whose changes are on a machine goes there, whoever committed before', async () => {
     const { key, home, giveTo } = await newScene();
     const [there, elsewhere] = [newHome(), newHome()];

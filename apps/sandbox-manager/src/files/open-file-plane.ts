@@ -13,6 +13,7 @@ import { type RedisConnection, redisFileGenerations } from '@caribou/state';
 import type { SandboxPool } from '../executions/sandbox-pool.js';
 import { createCopyEviction } from './copy-eviction.js';
 import { LeftChanges } from './left-changes.js';
+import { LossNotices } from './loss-notices.js';
 import { PlaneFileSync } from './plane-file-sync.js';
 import { SHARED_FILES, type ThreadFileSync } from './thread-file-sync.js';
 
@@ -24,6 +25,8 @@ export interface FilePlane {
   readonly eviction?: RepeatedTask;
   /** Absent when all machines share one data volume. */
   readonly leftChanges?: LeftChanges;
+  /** Absent when all machines share one data volume. */
+  readonly notices?: LossNotices;
   /** Whether files are in an object store, so that each machine may have a volume of its own. */
   readonly isStored: boolean;
   /** Identifies this machine among those that have files in the object store. */
@@ -37,14 +40,20 @@ const LEFT_CHANGES_MS = 5_000;
 const SETTLE_MS = 20_000;
 
 /** What the pool of sandboxes does for the files of its threads. */
-export const poolHooksOf = (sync: ThreadFileSync) => ({
-  fileNotice: (thread: ThreadKey) => sync.takeNotice(thread),
-  onForeign: (thread: ThreadKey) => sync.forget(thread),
-  afterRemoval: async (thread: ThreadKey) => {
-    await sync.settle(thread, SETTLE_MS);
+export function poolHooksOf({ sync, notices }: Pick<FilePlane, 'sync' | 'notices'>) {
+  const forget = (thread: ThreadKey): void => {
     sync.forget(thread);
-  },
-});
+    notices?.forget(thread);
+  };
+  return {
+    fileNotice: (thread: ThreadKey) => notices?.textFor(thread),
+    onForeign: forget,
+    afterRemoval: async (thread: ThreadKey) => {
+      await sync.settle(thread, SETTLE_MS);
+      forget(thread);
+    },
+  };
+}
 
 /** How the files of threads come to this machine: from an object store, if one is configured, else they are there. */
 export function openFilePlane(
@@ -85,6 +94,7 @@ export function openFilePlane(
     takeOver: (thread) => pool().takeOver(thread),
     isManagerAlive: (id) => registry.isManagerAlive(id),
   });
+  const notices = new LossNotices({ managerId, sync, generations, logger });
   const storingWrites = (own: ThreadFiles): ThreadFiles => copies.storingWrites(own);
-  return { sync, storingWrites, eviction, leftChanges, isStored: true, machine };
+  return { sync, storingWrites, eviction, leftChanges, notices, isStored: true, machine };
 }

@@ -30,7 +30,10 @@ export interface ThreadFileSync {
    * @throws {UnavailableError} when that takes longer than `timeoutMs`; the work continues in the background
    */
   settle(thread: ThreadKey, timeoutMs: number): Promise<boolean>;
-  /** What the next result of a command has to say about files of the thread that were lost; the text ends with a newline. */
+  /**
+   * What results of commands have to say about files of the thread that were lost; the text ends with a newline. Answered once after the
+   * thread has come to this manager.
+   */
   takeNotice(thread: ThreadKey): string | undefined;
   /** The machine that has changes of a thread that are not stored, or else most of its files, if that is another one. @throws {UnavailableError} */
   machineElsewhere(thread: ThreadKey): Promise<MachineElsewhere | undefined>;

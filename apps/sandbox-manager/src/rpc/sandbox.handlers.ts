@@ -49,7 +49,7 @@ export interface SandboxParts {
   readonly executor: Executor;
   readonly files: ThreadFiles;
   readonly sync: ThreadFileSync;
-  readonly plane: Pick<FilePlane, 'leftChanges'>;
+  readonly plane: Pick<FilePlane, 'leftChanges' | 'notices'>;
   readonly drivers: Pick<SandboxDrivers, 'forNewThread'>;
   readonly outputs: OutputPublisher;
 }
@@ -117,9 +117,12 @@ export class SandboxHandlers {
   }
 
   @MessagePattern(ownSubject(SandboxExec))
-  exec(@Payload() payload: unknown) {
-    const { executor, outputs } = this.parts;
-    return executor.execute(createCommandExecution(parseRequest(SandboxExec, payload), outputs, systemClock));
+  async exec(@Payload() payload: unknown) {
+    const { executor, outputs, plane } = this.parts;
+    const request = parseRequest(SandboxExec, payload);
+    const reply = await executor.execute(createCommandExecution(request, outputs, systemClock));
+    if (reply.outcome === 'done') await plane.notices?.onStored(threadOf(request), reply.stderr);
+    return reply;
   }
 
   @MessagePattern(ownSubject(SandboxWrite))

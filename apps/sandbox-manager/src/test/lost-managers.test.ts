@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { managerSubject, newId, SandboxPublishLeft } from '@caribou/contracts';
 import { waitFor } from '@caribou/testing';
@@ -7,6 +7,9 @@ import { type StoredFilesFixture, useStoredFiles } from '../testing/stored-files
 
 let fixture: StoredFilesFixture;
 useStoredFiles((opened) => (fixture = opened));
+
+/** What a result says when changes of files are lost. */
+const MISSING = /^\[files that were changed since 20.*Z are missing/;
 
 describe('a thread whose manager or machine is gone', () => {
   describe('while the store is away', () => {
@@ -34,7 +37,7 @@ describe('a thread whose manager or machine is gone', () => {
       await fixture.start(fixture.newMachine());
       const { stdout, stderr } = await fixture.run('cat a; ls');
       expect(stdout).toBe('kept\na\n');
-      expect(stderr).toMatch(/^\[files that were changed since 20.*Z are missing/);
+      expect(stderr).toMatch(MISSING);
       expect((await fixture.run('true')).stderr).toBe('');
       expect((await fixture.generations.head(fixture.scope))?.unpublished).toBeUndefined();
     });
@@ -130,13 +133,42 @@ describe('a thread whose manager or machine is gone', () => {
       expect((await fixture.run('cat b')).stdout).toBe('more\n');
     });
 
+    test.each(['the same', 'another'])(
+      'the manager that takes the thread over dies before its first result: the next one, on %s machine, says what is lost',
+      async (which) => {
+        await fixture.lose(first);
+        fixture.showStore();
+        const second = await fixture.start(machine.two);
+        const cut = fixture.run('touch begun; sleep 1000').catch((error: unknown) => error);
+        const begun = join(fixture.workspaceOf(machine.two), 'begun');
+        await waitFor(() => existsSync(begun), { what: 'the command' });
+        await fixture.lose(second);
+
+        await fixture.start(which === 'the same' ? machine.two : fixture.newMachine());
+        expect((await fixture.run('true')).stderr).toMatch(MISSING);
+        expect((await fixture.run('true')).stderr).toBe('');
+        expect((await fixture.generations.head(fixture.scope))?.lostSinceMs).toBeUndefined();
+        expect(await cut).toBeInstanceOf(Error);
+      },
+    );
+
+    test('a result that says what is lost ends that, for later managers too', async () => {
+      await fixture.lose(first);
+      fixture.showStore();
+      const second = await fixture.start(machine.two);
+      expect((await fixture.run('true')).stderr).toMatch(MISSING);
+      await fixture.lose(second);
+      await fixture.start(machine.two);
+      expect((await fixture.run('true')).stderr).toBe('');
+    });
+
     test('a machine that comes back after they were given up has lost them', async () => {
       await fixture.lose(first);
       fixture.showStore();
       const second = await fixture.start(machine.two);
       const { stdout, stderr } = await fixture.run('ls; echo other > c');
       expect(stdout).toBe('');
-      expect(stderr).toMatch(/^\[files that were changed since 20.*Z are missing/);
+      expect(stderr).toMatch(MISSING);
       await fixture.lose(second);
       await fixture.start(machine.one);
       expect(await fixture.run('ls')).toMatchObject({ stdout: 'c\n', stderr: '' });

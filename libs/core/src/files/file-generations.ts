@@ -31,6 +31,11 @@ export interface FileHead extends FileGeneration {
   readonly machine?: string;
   /** The manager that holds changes which are not stored yet, since when (milliseconds since the epoch, by Redis' clock). */
   readonly unpublished?: UnpublishedFiles;
+  /**
+   * Since when changes are lost, of a machine from which the files were taken over before it had stored them; absent once the result of
+   * a command has said so (`forgetLoss`). Milliseconds since the epoch.
+   */
+  readonly lostSinceMs?: number;
 }
 
 export interface UnpublishedFiles {
@@ -55,7 +60,7 @@ export interface FileCommit {
   readonly writer?: FileWriter;
   /** Changes remain that this commit does not contain. */
   readonly isPartial?: boolean;
-  /** The machine takes the files over from another one, whose changes that are not stored are given up (`FileHead.takenAt`). */
+  /** The machine takes the files over from another one, whose changes that are not stored are lost then (`FileHead.takenAt`, `lostSinceMs`). */
   readonly takesOver?: boolean;
   /**
    * The files are older than this record of them: the thread's checkpoints until now have no generation although there were
@@ -99,6 +104,8 @@ export interface FileGenerations {
   unpublishedOf(machine: string): Promise<readonly ThreadKey[]>;
   /** Takes a thread out of that list, unless the machine still has such changes. */
   forgetUnpublished(thread: ThreadKey, machine: string): Promise<void>;
+  /** Records that a result has said since when changes are lost; does nothing when the thread is bound to another manager. */
+  forgetLoss(thread: ThreadKey, shown: { readonly managerId: string; readonly lostSinceMs: number }): Promise<void>;
   /** What is known of the files that the thread had at one of its checkpoints. */
   atCheckpoint(thread: ThreadKey, checkpointId: string): Promise<CheckpointFiles>;
   /**

@@ -4,7 +4,7 @@
           has not stored, sorted set
   ARGV    home and generation of the head that is replaced ('' and '' for none), new home, manifests of work and uploads ('' for none),
           bytes, files, manager and machine that writes ('' for a person), '1' when changes of it remain, '1' when
-          the machine takes the files over from another one, whose changes that are not stored are given up, '1' when every checkpoint without a
+          the machine takes the files over from another one, whose changes that are not stored are lost, '1' when every checkpoint without a
           generation is from before the first file, thread id, its member in the hash of erasures; keys of the thread's binding and of that hash
           ('' for none), which managers may only read
   Reply  {'ok', head}, {'changed', head or ''}: another head, nothing is written; {'fenced'}, {'erasing'}: nothing is written.
@@ -64,6 +64,7 @@ if manager ~= '' then
   local noted = head and head.unpublished ~= '' and head.unpublished:match('^%S+ (%S+)')
   if takes_over == '1' then
     redis.call('HSET', key, 'taken_at', number)
+    if noted then redis.call('HSETNX', key, 'lost', head.unpublished:match('^%S+ %S+ (%S+)')) end
     redis.call('HDEL', key, 'unpublished', 'late')
     settle_before(head, head.before:match('^%S*'))
   elseif remains == '1' then

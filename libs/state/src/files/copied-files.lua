@@ -13,6 +13,8 @@ local function copy_files(from, to, at, home, filed, new_id)
   end
   redis.call('COPY', from, to)
   local dropped = { 'unpublished', 'before', 'late' }
+  -- What was lost since is no matter of an older point.
+  if at ~= '' then dropped[#dropped + 1] = 'lost' end
   for _, field in ipairs(redis.call('HKEYS', to)) do
     local checkpoint = field:match('^c:(.+)$')
     if checkpoint and at ~= '' and checkpoint > at then dropped[#dropped + 1] = field end

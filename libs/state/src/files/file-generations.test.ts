@@ -115,8 +115,30 @@ describe(redisFileGenerations, () => {
     await fixture.files.noteUnpublished(key, writer);
     expect((await fixture.put(key, { work: 'w1' }, { writer })).unpublished).toEqual(unpublished);
     const taken = await fixture.put(key, { work: 'w1' }, { writer, takesOver: true });
-    expect(taken).toMatchObject({ generation: 3, takenAt: 3, machine: 'two' });
+    expect(taken).toMatchObject({ generation: 3, takenAt: 3, machine: 'two', lostSinceMs: unpublished?.sinceMs });
     expect(taken.unpublished).toBeUndefined();
+  });
+
+  test('that changes are lost stays known until the manager of the thread has said exactly that', async () => {
+    const key = await fixture.boundThread();
+    await fixture.files.noteUnpublished(key, manager);
+    const writer = { managerId: 'm2', machine: 'two' };
+    const registry = redisSandboxRegistry(fixture.store.redis);
+    await registry.releaseManager('m1');
+    await registry.bind(key, { managerId: 'm2', sandboxId: 'box', driver: 'docker' });
+    const { lostSinceMs = 0 } = await fixture.put(key, { work: 'w1' }, { writer, takesOver: true });
+    // A later loss adds nothing: the text is about changes since the first one. Neither do commits of others.
+    await fixture.files.noteUnpublished(key, writer);
+    await fixture.put(key, { work: 'w2' }, { writer: { ...writer, machine: 'three' }, takesOver: true });
+    await fixture.put(key, { work: 'w2', uploads: 'u1' });
+    const known = async () => (await fixture.files.head(key))?.lostSinceMs;
+    expect(await known()).toBe(lostSinceMs);
+
+    await fixture.files.forgetLoss(key, { managerId: 'm1', lostSinceMs });
+    await fixture.files.forgetLoss(key, { managerId: 'm2', lostSinceMs: lostSinceMs + 1 });
+    expect(await known()).toBe(lostSinceMs);
+    await fixture.files.forgetLoss(key, { managerId: 'm2', lostSinceMs });
+    expect(await known()).toBeUndefined();
   });
 
   test('a checkpoint of while changes were not stored gets the files that have them', async () => {

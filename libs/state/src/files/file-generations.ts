@@ -17,6 +17,7 @@ const scripts = {
   commit: loadScript('files/commit-files'),
   note: loadScript('files/note-unpublished'),
   forget: loadScript('files/forget-unpublished'),
+  forgetLoss: loadScript('files/forget-loss'),
   at: loadScript('files/checkpoint-files'),
   restore: loadScript('files/restore-files'),
   retained: loadScript('files/retained-files'),
@@ -34,6 +35,7 @@ const HEAD_FIELDS = [
   'unpublished',
   'machine',
   'taken_at',
+  'lost',
 ] as const;
 const MAX_LISTED = 1_000;
 const MAX_UNPUBLISHED = 100;
@@ -52,7 +54,7 @@ function unpublishedOf(text: string): UnpublishedFiles | undefined {
 }
 
 function headOf(values: readonly (string | null)[]): FileHead {
-  const [home, generation, work, uploads, bytes, files, resetAt, unpublished, machine, takenAt] = values.map(
+  const [home, generation, work, uploads, bytes, files, resetAt, unpublished, machine, takenAt, lost] = values.map(
     (value) => value ?? '',
   );
   return {
@@ -65,6 +67,7 @@ function headOf(values: readonly (string | null)[]): FileHead {
     takenAt: Number(takenAt),
     ...omitUndefined({ unpublished: unpublishedOf(unpublished ?? '') }),
     ...(machine === undefined || machine === '' ? {} : { machine }),
+    ...(lost === undefined || lost === '' ? {} : { lostSinceMs: Number(lost) }),
   };
 }
 
@@ -121,6 +124,13 @@ export function redisFileGenerations(redis: RedisConnection): FileGenerations {
     },
     forgetUnpublished: async (thread, machine) => {
       await redis.run(scripts.forget, [hashOf(thread), keys.unpublished(machine)], [machine, pendingMember(thread)]);
+    },
+    forgetLoss: async (thread, { managerId, lostSinceMs }) => {
+      await redis.run(
+        scripts.forgetLoss,
+        [hashOf(thread)],
+        [managerId, String(lostSinceMs), keys.thread(thread).sandbox],
+      );
     },
     atCheckpoint: async (thread, checkpointId) => {
       const reply = await redis.run(scripts.at, [hashOf(thread)], [checkpointId]);

@@ -11,6 +11,7 @@
 --                and later ones
 --   complete     µs of the first commit, when there were no files before it: checkpoints of before had none; '' when nobody knows
 --   machine      of the manager that committed last
+--   lost         ms since which changes are lost that a machine had not stored, until the result of a command says so
 --   unpublished  'manager machine ms': changes of that manager are not stored yet
 --   g:<n>        'work uploads' of a generation (g:<n>/<m>: work of n with the uploads of m) that the head, a checkpoint or `before` names
 --   c:<id>       the generation of a checkpoint
@@ -34,7 +35,7 @@ end
 
 local function read_files_head(key)
   local names = { 'home', 'generation', 'work', 'uploads', 'bytes', 'files', 'reset_at', 'captured', 'before', 'late',
-    'complete', 'unpublished', 'machine', 'taken_at' }
+    'complete', 'unpublished', 'machine', 'taken_at', 'lost' }
   local values = redis.call('HMGET', key, unpack(names))
   if not values[1] then return nil end
   local head = {}
