@@ -68,7 +68,8 @@ if is_repeated and run.run_id == record.current then
 end
 
 if turns then enter() end
-local epoch = string.format('%.0f', math.max((record.epoch or 0) + 1, now_ms))
+-- Two claims of a thread can be within a millisecond, even when Redis was emptied between them.
+local epoch = string.format('%.0f', math.max((record.epoch or 0) + 1, now_us))
 local fields = {}
 if not run.started then
   run.base_checkpoint_id = record.head

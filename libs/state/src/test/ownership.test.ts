@@ -200,14 +200,23 @@ describe('a damaged or emptied Redis', () => {
     expect(await store.keys()).toEqual([]);
   });
 
-  test('the epoch grows over an emptied Redis, as it begins with the time', async () => {
+  test('the epoch grows over an emptied Redis, as it begins with the time in microseconds', async () => {
     const key = thread();
-    await store.admit(key);
-    const before = await store.claim(key);
-    await store.redis.use((client) => client.flushall());
-    await store.admit(key);
-
-    expect((await store.claim(key)).lease.epoch).toBeGreaterThan(before.lease.epoch);
+    const now = () =>
+      store.redis.use(async (client) => {
+        const [seconds, micros] = await client.time();
+        return Number(seconds) * 1_000_000 + Number(micros);
+      });
+    let before = await now();
+    for (let round = 0; round < 20; round += 1) {
+      await store.admit(key);
+      const { epoch } = (await store.claim(key)).lease;
+      expect(epoch).toBeGreaterThan(before);
+      // Two claims are at different microseconds, but not always at different milliseconds.
+      before = await now();
+      expect(epoch).toBeLessThan(before);
+      await store.redis.use((client) => client.flushall());
+    }
   });
 
   test('an append to a log of a foreign type writes nothing', async () => {
