@@ -49,14 +49,12 @@ export { redisUsageLedger } from './usage/usage-ledger.js';
 export type { BudgetState, LedgerCounts, LedgerRow, Payer, UsageLedger } from './ports/usage-ledger.js';
 export { redisFileGenerations } from './files/file-generations.js';
 export { redisVolumeRegistry } from './files/volume-registry.js';
+export type { AdmitRequest, AdmitResult, EndedRun } from './ports/admission.js';
 export type {
-  AdmitRequest,
-  AdmitResult,
   ClaimResult,
   CommitRequest,
   CommitResult,
   DeadLetter,
-  EndedRun,
   FinishRequest,
   FinishResult,
   RunLease,

@@ -1,7 +1,7 @@
 import { ConflictError, type InterruptRecord, newId } from '@caribou/contracts';
 import { answerInterrupts } from '@caribou/core';
 import { admission, human, type StoreFixture, thread, useStore } from '@caribou/testing';
-import type { AdmitRequest } from '../ports/run-store.js';
+import type { AdmitRequest } from '../ports/admission.js';
 
 let store: StoreFixture;
 

@@ -1,5 +1,5 @@
 import type { ThreadKey } from '@caribou/core';
-import type { EndedRun } from './run-store.js';
+import type { EndedRun } from './admission.js';
 
 export interface DelayedRun extends ThreadKey {
   readonly runId: string;

@@ -1,5 +1,3 @@
-import type { CronStart } from './cron-store.js';
-import type { DecisionLine } from './decision-line.js';
 import type { BudgetState, Payer } from './usage-ledger.js';
 import type {
   CancelAction,
@@ -8,13 +6,9 @@ import type {
   NextNode,
   HumanMessage,
   NumberedEvent,
-  QuotaUse,
-  RequestedStrategy,
   RunEvent,
-  RunKwargs,
   RunRecord,
   RunStatus,
-  RunSummary,
   ThreadState,
 } from '@caribou/contracts';
 import type { TurnUsage, ThreadKey, UnpublishedFiles } from '@caribou/core';
@@ -248,66 +242,4 @@ export interface RunStore {
   removeDeadLetter(letter: DeadLetter): Promise<void>;
   /** Resolves when the store takes writes. @throws {UnavailableError} with the reason */
   ping(): Promise<void>;
-}
-
-export interface AdmitRequest extends ThreadKey {
-  readonly runId: string;
-  readonly assistantId: string;
-  readonly metadata: Readonly<Record<string, unknown>>;
-  readonly kwargs: RunKwargs;
-  readonly multitaskStrategy: RequestedStrategy;
-  /** With strategy `steer`: no run is started when none is in flight. */
-  readonly joinOnly?: boolean;
-  readonly ifNotExists: 'create' | 'reject';
-  /** Metadata of the thread if this admission creates it. */
-  readonly threadMetadata: Readonly<Record<string, unknown>>;
-  readonly checkpointId?: string;
-  readonly idempotency?: { readonly key: string; readonly bodyHash: string };
-  readonly traceparent?: string;
-  /** Id of the API key that pays for the run; absent for other senders. */
-  readonly apiKey?: string;
-  /** URL that gets an event when the run has ended. */
-  readonly webhook?: string;
-  /** The run starts no earlier than this after its admission, in milliseconds; absent: at once. */
-  readonly delayMs?: number;
-  /** The due time of a cron that this run is for. */
-  readonly cron?: CronStart;
-  /** The head that the input answers a question of; refused when the thread has another one, or a run in flight. */
-  readonly expectedHead?: string;
-  /** Decisions that the run carries out, for the audit stream. */
-  readonly decisions?: readonly DecisionLine[];
-}
-
-export interface AdmitResult {
-  readonly run: RunRecord;
-  /** Whether the idempotency key was known; `run` is then the run of the first call. */
-  readonly repeated: boolean;
-  /** Runs whose cancel flag this admission set; the caller broadcasts their cancels. */
-  readonly cancelled: readonly string[];
-  /** Queued runs that this admission ended. */
-  readonly ended: readonly EndedRun[];
-  /** Whether no runner is to be notified: a run of the thread is under way, whose end starts the next one, or this run waits for its time. */
-  readonly isUnderWay: boolean;
-  /** Size in bytes of the state that the run starts with; 0 for a repeated request. */
-  readonly stateBytes: number;
-  /** Set when the messages were given to `run`, which was in flight: number of the newest checkpoint event in its log. */
-  readonly joinedAfter?: number;
-  /** The runs of the user that wait or run, with this one; null when that is unknown. */
-  readonly runs: QuotaUse | null;
-}
-
-/** A queued run that ended without having had an owner; the caller publishes its last events. */
-export interface EndedRun {
-  readonly runId: string;
-  readonly appended: readonly NumberedEvent[];
-}
-
-export interface CancelResult {
-  readonly run: RunSummary;
-  /**
-   * The run is current, so its owner must be notified. False: it was finished already, or was queued and has ended now.
-   */
-  readonly broadcast: boolean;
-  /** The run, when this call ended it. */
-  readonly ended: readonly EndedRun[];
 }

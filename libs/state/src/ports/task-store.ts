@@ -1,5 +1,5 @@
 import type { CheckpointView, HumanMessage, RunRecord, TaskSpec, TokenCounts } from '@caribou/contracts';
-import type { CancelResult } from './run-store.js';
+import type { CancelResult } from './admission.js';
 import type { ThreadKey } from '@caribou/core';
 import type { FeedRow } from './thread-store.js';
 

@@ -15,7 +15,7 @@ import type {
   ThreadStatus,
 } from '@caribou/contracts';
 import type { CallUsage, ThreadKey } from '@caribou/core';
-import type { AdmitRequest, AdmitResult, CancelResult, EndedRun } from './run-store.js';
+import type { AdmitRequest, AdmitResult, CancelResult, EndedRun } from './admission.js';
 
 export interface ThreadSearch {
   readonly userId: string;

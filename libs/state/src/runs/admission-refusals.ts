@@ -8,7 +8,7 @@ import {
   RateLimitedError,
 } from '@caribou/contracts';
 import { stateTooLarge } from '../checkpoints/state-updates.js';
-import type { AdmitRequest } from '../ports/run-store.js';
+import type { AdmitRequest } from '../ports/admission.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import type { Reply } from '../redis/thread-call.js';
 import { tooManyThreads } from '../threads/thread-records.js';

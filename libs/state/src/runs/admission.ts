@@ -7,7 +7,7 @@ import {
   type RunRecord,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { AdmitRequest, AdmitResult, CancelResult, EndedRun } from '../ports/run-store.js';
+import type { AdmitRequest, AdmitResult, CancelResult, EndedRun } from '../ports/admission.js';
 import type { ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { runOf, summaryOf } from './run-codec.js';

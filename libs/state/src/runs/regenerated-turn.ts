@@ -1,5 +1,5 @@
 import { ConflictError, UserId } from '@caribou/contracts';
-import type { AdmitRequest } from '../ports/run-store.js';
+import type { AdmitRequest } from '../ports/admission.js';
 
 /** Returns the run whose turn a request regenerates, from the client's metadata; '' when there is none. */
 export function readRegeneratedRunId({ metadata }: Pick<AdmitRequest, 'metadata'>): string {

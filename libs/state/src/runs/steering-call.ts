@@ -1,5 +1,5 @@
 import { ConflictError, QuotaError } from '@caribou/contracts';
-import type { AdmitRequest, AdmitResult } from '../ports/run-store.js';
+import type { AdmitRequest, AdmitResult } from '../ports/admission.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import type { Reply } from '../redis/thread-call.js';
 import { runOf } from './run-codec.js';

@@ -1,6 +1,6 @@
 import { cronParams } from '../crons/cron-params.js';
 import { outboxParams } from '../outbox/outbox-params.js';
-import type { AdmitRequest } from '../ports/run-store.js';
+import type { AdmitRequest } from '../ports/admission.js';
 import type { RedisConnection } from '../redis/connection.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 

@@ -1,5 +1,5 @@
 import { ai, human, type StoreFixture, thread, useStore } from '@caribou/testing';
-import type { AdmitResult } from '../ports/run-store.js';
+import type { AdmitResult } from '../ports/admission.js';
 import { FEW_WAITING, steeringOf } from '../testing/steering-client.js';
 
 let store: StoreFixture;

@@ -9,7 +9,7 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { AdmitRequest } from '../ports/run-store.js';
+import type { AdmitRequest } from '../ports/admission.js';
 import type { FeedRow } from '../ports/thread-store.js';
 import type { NewTask, TaskAnswers, TaskStore } from '../ports/task-store.js';
 import { admissions } from '../runs/admission.js';

@@ -1,7 +1,7 @@
 import type { HumanMessage } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import { admission, human, type StoreFixture, textsOf, thread } from '@caribou/testing';
-import type { AdmitRequest, AdmitResult } from '../ports/run-store.js';
+import type { AdmitRequest, AdmitResult } from '../ports/admission.js';
 
 /** Bounds of a store whose waiting messages are soon too many. */
 export const FEW_WAITING = { maxSteering: 3, maxSteeringBytes: 2_000 };

@@ -7,7 +7,7 @@ import {
   textOf,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { AdmitRequest } from '../ports/run-store.js';
+import type { AdmitRequest } from '../ports/admission.js';
 import type { FeedRow } from '../ports/thread-store.js';
 import { ai, human, openStores, type StoreFixture, thread, useStore, waitFor } from '@caribou/testing';
 import fc from 'fast-check';

@@ -1,6 +1,6 @@
 import { newId } from '@caribou/contracts';
 import type { CallUsage } from '@caribou/core';
-import type { AdmitRequest } from '../ports/run-store.js';
+import type { AdmitRequest } from '../ports/admission.js';
 import { human, type StoreFixture, thread, useStore } from '@caribou/testing';
 import { redisRunStore } from '../runs/run-store.js';
 import { redisThreadStore } from '../thread-store.js';
