@@ -54,7 +54,7 @@ function scene({ run, events }: Scene, since = seqBefore(1)) {
     values: { text: () => Promise.resolve('{}') },
     watches: new ThreadWatches(
       {
-        store: { admittedRuns: () => Promise.resolve(1) },
+        store: { noteFollowed: () => Promise.resolve(1) },
         bus: { subscribeThreadRuns: () => Promise.resolve(() => undefined) },
       },
       1_000,

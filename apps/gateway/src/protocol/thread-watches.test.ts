@@ -5,11 +5,19 @@ import { ThreadWatches } from './thread-watches.js';
 const THREAD = { userId: 'u', threadId: 't' };
 
 function scene(checkMs = 10) {
-  const state = { admitted: 0, isDown: false, subscriptions: 0, listeners: new Set<() => void>(), reads: 0 };
+  const state = {
+    admitted: 0,
+    isDown: false,
+    subscriptions: 0,
+    listeners: new Set<() => void>(),
+    reads: 0,
+    followedForMs: 0,
+  };
   const watches = new ThreadWatches(
     {
       store: {
-        admittedRuns: () => {
+        noteFollowed: (_thread, forMs) => {
+          state.followedForMs = forMs;
           state.reads += 1;
           if (state.isDown) return Promise.reject(new UnavailableError('away'));
           return Promise.resolve(state.admitted);
@@ -46,6 +54,13 @@ describe(ThreadWatches, () => {
     expect(state.subscriptions).toBe(1);
     other.close();
     expect([state.subscriptions, watches.size]).toEqual([0, 0]);
+  });
+
+  test('an open watch is one that the store knows of, for longer than until the next check', async () => {
+    const { watches, state } = scene(60_000);
+    const watch = await watches.open(THREAD);
+    expect([state.reads, state.followedForMs > 60_000]).toEqual([1, true]);
+    watch.close();
   });
 
   test('a run whose notification was lost is found by the number of runs, also after the store was away', async () => {

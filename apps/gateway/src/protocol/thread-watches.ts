@@ -4,9 +4,12 @@ import type { ThreadStore } from '@caribou/state';
 import { UnavailableError } from '@caribou/contracts';
 
 export interface WatchPorts {
-  readonly store: Pick<ThreadStore, 'admittedRuns'>;
+  readonly store: Pick<ThreadStore, 'noteFollowed'>;
   readonly bus: Pick<ThreadRuns, 'subscribeThreadRuns'>;
 }
+
+/** For how many checks the store knows that a thread is followed, so that one check may fail. */
+const FOLLOWED_FOR_CHECKS = 3;
 
 /** Says when a thread may have a new run. */
 export interface ThreadWatch {
@@ -25,12 +28,12 @@ interface Shared {
   users: number;
   readonly waiting: Set<() => void>;
   stop: () => void;
-  readonly ready: Promise<void>;
+  readonly ready: Promise<unknown>;
 }
 
 /**
- * Watches threads for new runs, once per thread for all streams of the process: notifications on the bus, and every `checkMs` the
- * number of admitted runs, as a notification may be lost.
+ * Watches threads for new runs, once per thread for all streams of the process: notifications on the bus, which are sent for threads
+ * that the store knows to be followed, and every `checkMs` the number of admitted runs, as a notification may be lost.
  */
 export class ThreadWatches {
   private readonly threads = new Map<string, Shared>();
@@ -84,7 +87,7 @@ export class ThreadWatches {
         clearInterval(timer);
         unsubscribe();
       },
-      ready: Promise.resolve().then(subscribe),
+      ready: Promise.resolve().then(() => Promise.all([subscribe(), this.check(shared, thread)])),
     };
     this.threads.set(key, shared);
     return shared;
@@ -99,7 +102,7 @@ export class ThreadWatches {
 
   private async check(shared: Shared, thread: ThreadKey): Promise<void> {
     try {
-      const admitted = await this.ports.store.admittedRuns(thread);
+      const admitted = await this.ports.store.noteFollowed(thread, FOLLOWED_FOR_CHECKS * this.checkMs);
       if (admitted !== shared.known) change(shared);
       shared.known = admitted;
     } catch (error) {

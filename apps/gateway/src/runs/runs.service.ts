@@ -251,7 +251,7 @@ export class RunsService {
     try {
       const { traceparent } = span;
       const traced = { ...request, traceparent, ...omitUndefined({ idempotency, apiKey: headers.apiKey }) };
-      const { run, repeated, cancelled, ended, isUnderWay, joinedAfter, ...admitted } = await storeRun(
+      const { run, repeated, cancelled, ended, isUnderWay, isFollowed, joinedAfter, ...admitted } = await storeRun(
         this.store,
         traced,
         deadline,
@@ -261,7 +261,7 @@ export class RunsService {
       const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
       for (const runId of cancelled) this.bus.publishCancel(runId, action);
       if (!repeated && !isUnderWay) void this.dispatchTurn({ userId: request.userId, threadId: thread_id });
-      if (!repeated) this.bus.publishThreadRun({ userId: request.userId, threadId: thread_id });
+      if (isFollowed) this.bus.publishThreadRun({ userId: request.userId, threadId: thread_id });
       headers.onAdmitted(admitted);
       span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
       return joinedAfter === undefined ? run : { ...run, joinedAfter };

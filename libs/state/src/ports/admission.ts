@@ -41,6 +41,8 @@ export interface AdmitResult {
   readonly ended: readonly EndedRun[];
   /** Whether no runner is to be notified: a run of the thread is under way, whose end starts the next one, or this run waits for its time. */
   readonly isUnderWay: boolean;
+  /** Whether streams follow the thread: they are notified of this run. True when that is unknown. */
+  readonly isFollowed: boolean;
   /** Size in bytes of the state that the run starts with; 0 for a repeated request. */
   readonly stateBytes: number;
   /** Set when the messages were given to `run`, which was in flight: number of the newest checkpoint event in its log. */

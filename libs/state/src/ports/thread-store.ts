@@ -238,10 +238,11 @@ export interface ThreadStore {
   /** The newest runs, newest first; none for a thread that does not exist. */
   newestRuns(thread: ThreadKey, limit: number): Promise<readonly OrderedRun[]>;
   /**
-   * How many runs were ever admitted to the thread, those of earlier versions left out: it changes with each admission. 0 for a
-   * thread that does not exist.
+   * Notes that the thread, which need not exist, is followed for the next `forMs`: admissions say so (`AdmitResult.isFollowed`).
+   *
+   * @returns how many runs were ever admitted to the thread, those of earlier versions left out: it changes with each admission
    */
-  admittedRuns(thread: ThreadKey): Promise<number>;
+  noteFollowed(thread: ThreadKey, forMs: number): Promise<number>;
   /** Tokens of the thread's model calls, including those of runs that were rolled back or deleted. */
   threadUsage(thread: ThreadKey): Promise<ThreadUsage>;
   /**

@@ -133,11 +133,12 @@ export const timedKeys = (prefix: string): TimedKeys => ({
 export const threadFileKeys = (
   prefix: string,
   user: (userId: string) => string,
-): Pick<StoreKeys, 'files' | 'unpublished' | 'steering'> => ({
+): Pick<StoreKeys, 'files' | 'unpublished' | 'steering' | 'followed'> => ({
   files: ({ userId, threadId }) => ({
     generations: `${prefix}thread:${strict(userId)}:${strict(threadId)}:files`,
     filed: `${user(userId)}:filed`,
   }),
   unpublished: (machine) => `${prefix}unpublished:${strict(machine)}`,
   steering: ({ userId, threadId }) => `${prefix}thread:${strict(userId)}:${strict(threadId)}:steering`,
+  followed: ({ userId, threadId }) => `${prefix}thread:${strict(userId)}:${strict(threadId)}:followed`,
 });

@@ -32,6 +32,8 @@ export interface StoreKeys {
   unpublished(machine: string): string;
   /** List: messages that wait to join the thread's run; named inside scripts (steering/waiting-list.lua). */
   steering(thread: ThreadKey): string;
+  /** String with a deadline: there while a stream follows the thread, which need not exist yet. */
+  followed(thread: ThreadKey): string;
   /**
    * Hash: the uploads of a thread: `r:<file>` the record of a conversion, `l:<file>` its lease, `n:<file>` the number of an
    * upload, `n` the newest number.

@@ -26,7 +26,10 @@ import { joinedResult, steeringCall } from './steering-call.js';
 
 const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
 
-const NOTHING_DONE = { cancelled: [], ended: [], isUnderWay: false, stateBytes: 0, runs: null };
+const NOTHING_DONE = {
+  ...{ cancelled: [], ended: [], isUnderWay: false, isFollowed: false },
+  ...{ stateBytes: 0, runs: null },
+};
 
 /** Queued runs that a script ended: their logs contain only `end`. */
 export const toEndedRuns = (pairs: unknown): EndedRun[] =>
@@ -60,13 +63,14 @@ const budgetParams = ({ ledger }: StoreSettings) => (ledger === undefined ? {} :
 
 /** The result of an admission that stored a run. */
 function admittedResult([, run, ...rest]: Reply, request: AdmitRequest, settings: StoreSettings): AdmitResult {
-  const [cancelled, ended, stateBytes, inFlight, isUnderWay] = rest;
+  const [cancelled, ended, stateBytes, inFlight, isUnderWay, isFollowed] = rest;
   return {
     run: { ...summaryOf(run), kwargs: request.kwargs, kwargs_expired: false },
     repeated: false,
     cancelled: cancelled as string[],
     ended: toEndedRuns(ended),
     isUnderWay: isUnderWay === 1,
+    isFollowed: isFollowed === 1,
     stateBytes: Number(stateBytes),
     runs: { quota: 'runs', limit: settings.maxInFlightRuns, used: Number(inFlight) },
   };

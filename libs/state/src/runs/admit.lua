@@ -15,7 +15,7 @@
               `steer` those of steer.lua; texts: metadata, kwargs, metadata of a new thread, those of steer.lua
   Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
-          thread is under way, or this one waits for its time}
+          thread is under way, or this one waits for its time; 1 when streams follow the thread}
          {'repeated', run record, kwargs or nil when the record holds them}
          {'steered', run record, kwargs, bytes of the state that it will find, number of the newest checkpoint event in its log}: the
           messages wait to join this run, which is in flight
@@ -203,4 +203,5 @@ if p.audit then
 end
 if idempotency_key then redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run })) end
 if cron then cron.start(p.run) end
-return { 'ok', fields, cancelled, ended, to_come, others + 1, (current or delay) and 1 or 0 }
+return { 'ok', fields, cancelled, ended, to_come, others + 1, (current or delay) and 1 or 0,
+  redis.call('EXISTS', record_key .. ':followed') }

@@ -1,4 +1,5 @@
-import { type StoreFixture, thread, useStore } from '@caribou/testing';
+import type { ThreadKey } from '@caribou/core';
+import { admission, type StoreFixture, thread, useStore } from '@caribou/testing';
 
 let store: StoreFixture;
 
@@ -9,7 +10,7 @@ useStore((opened) => {
 describe('the order of the runs of a thread', () => {
   test('numbers runs from 1 in the order of admission, and never again the number of a deleted one', async () => {
     const key = thread();
-    expect([await store.threads.admittedRuns(key), await store.threads.newestRuns(key, 10)]).toEqual([0, []]);
+    expect([await store.threads.noteFollowed(key, 60_000), await store.threads.newestRuns(key, 10)]).toEqual([0, []]);
     const first = await store.admit(key);
     await store.finish(await store.claim(key));
     const second = await store.admit(key);
@@ -24,7 +25,7 @@ describe('the order of the runs of a thread', () => {
       { runId: second.run_id, ordinal: 2, status: 'pending' },
     ]);
     expect(await store.threads.newestRuns(key, 1)).toHaveLength(1);
-    expect(await store.threads.admittedRuns(key)).toBe(4);
+    expect(await store.threads.noteFollowed(key, 60_000)).toBe(4);
     expect((await store.threads.getRun(key, second.run_id)).ordinal).toBe(2);
   });
 
@@ -34,6 +35,18 @@ describe('the order of the runs of a thread', () => {
     expect((await store.admit(key, { idempotency })).ordinal).toBe(1);
     expect((await store.admit(key, { idempotency })).ordinal).toBe(1);
     expect((await store.admit(key)).ordinal).toBe(2);
+  });
+
+  test('an admission says whether the thread is followed, also one that creates the thread', async () => {
+    const [key, other] = [thread(), thread()];
+    await store.threads.noteFollowed(key, 60_000);
+    const isFollowed = async (of: ThreadKey) => (await store.threads.admit(admission(of))).isFollowed;
+
+    expect([await isFollowed(key), await isFollowed(key), await isFollowed(other)]).toEqual([true, true, false]);
+    const followed = store.redis.keys.followed(key);
+    expect(await store.redis.use((client) => client.pttl(followed))).toBeGreaterThan(0);
+    await store.redis.use((client) => client.del(followed));
+    expect(await isFollowed(key)).toBe(false);
   });
 
   test('begins after the runs that an earlier version admitted without numbers', async () => {

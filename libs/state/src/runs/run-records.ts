@@ -25,7 +25,7 @@ export async function readRun(redis: RedisConnection, userId: string, runId: str
 
 export function runRecords(
   redis: RedisConnection,
-): Pick<ThreadStore, 'getRun' | 'runStatus' | 'listRuns' | 'newestRuns' | 'admittedRuns'> {
+): Pick<ThreadStore, 'getRun' | 'runStatus' | 'listRuns' | 'newestRuns' | 'noteFollowed'> {
   /** Reads the first of these runs, as many as one page may contain. */
   async function readSummaries(userId: string, runIds: readonly string[]): Promise<RunSummary[]> {
     const prefix = redis.keys.runPrefix(userId);
@@ -89,9 +89,13 @@ export function runRecords(
     });
   }
 
-  async function admittedRuns(thread: ThreadKey): Promise<number> {
-    return Number((await redis.use((client) => client.hget(redis.keys.thread(thread).record, 'admitted'))) ?? 0);
+  async function noteFollowed(thread: ThreadKey, forMs: number): Promise<number> {
+    const { record } = redis.keys.thread(thread);
+    const [, admitted] = await redis.use((client) =>
+      Promise.all([client.set(redis.keys.followed(thread), '', 'PX', forMs), client.hget(record, 'admitted')]),
+    );
+    return Number(admitted ?? 0);
   }
 
-  return { getRun, runStatus, listRuns, newestRuns, admittedRuns };
+  return { getRun, runStatus, listRuns, newestRuns, noteFollowed };
 }

@@ -28,6 +28,8 @@ export const joinedResult = ([, run, kwargs, stateBytes, border]: Reply): AdmitR
   run: runOf(run, kwargs),
   repeated: false,
   isUnderWay: true,
+  // No run was admitted.
+  isFollowed: false,
   stateBytes: Number(stateBytes),
   joinedAfter: Number(border),
 });

@@ -19,7 +19,16 @@ export async function storeRun(
       // Its messages may be with another run; they are recognized by their ids.
       if (request.multitaskStrategy === 'steer') return await deadline.within(() => store.admit(request));
       const run = await deadline.within(() => store.getRun(request, request.runId));
-      return { run, repeated: false, cancelled: [], ended: [], isUnderWay: false, stateBytes: 0, runs: null };
+      return {
+        run,
+        repeated: false,
+        cancelled: [],
+        ended: [],
+        isUnderWay: false,
+        isFollowed: true,
+        stateBytes: 0,
+        runs: null,
+      };
     } catch {
       throw mayBeStored(request, error);
     }
