@@ -1,6 +1,6 @@
 import { UnavailableError } from '@caribou/contracts';
 import { systemClock } from '@caribou/core';
-import type { ClaimResult } from '@caribou/state';
+import type { ClaimOptions, ClaimResult } from '@caribou/state';
 import { claimRun } from './claim-run.js';
 
 const key = { userId: 'alice', threadId: 't1' };
@@ -10,6 +10,7 @@ const refused = new UnavailableError('OOM', { details: { dependency: 'redis', no
 /** A store that answers claims one after the other as listed, and the last entry from then on. */
 function storeWith(...answers: (ClaimResult | Error)[]) {
   const ids: string[] = [];
+  const checked: (boolean | undefined)[] = [];
   let nowMs = 0;
   const clock = {
     ...systemClock,
@@ -18,14 +19,15 @@ function storeWith(...answers: (ClaimResult | Error)[]) {
       nowMs += ms;
     },
   };
-  const claim = async (_thread: unknown, claimId: string): Promise<ClaimResult> => {
+  const claim = async (_thread: unknown, claimId: string, { isChecked }: ClaimOptions = {}): Promise<ClaimResult> => {
+    checked.push(isChecked);
     const answer = answers[Math.min(ids.length, answers.length - 1)] ?? unanswered;
     ids.push(claimId);
     nowMs += 1_000;
     if (answer instanceof Error) throw answer;
     return answer;
   };
-  return { ports: { store: { claim }, clock, random: () => 0.5 }, ids };
+  return { ports: { store: { claim }, clock, random: () => 0.5 }, ids, checked };
 }
 
 describe(claimRun, () => {
@@ -38,6 +40,14 @@ describe(claimRun, () => {
     expect(new Set(ids).size).toBe(1);
     expect(ids).toHaveLength(3);
     expect(sentMs).toBe(3_000);
+  });
+
+  test('the claim of an offered thread leaves the check of keys to its admission, but not when it is repeated', async () => {
+    const { ports, checked } = storeWith(unanswered, { kind: 'idle' });
+
+    await claimRun(ports, key, { isOffered: true });
+
+    expect(checked).toEqual([true, false]);
   });
 
   test('does not repeat a claim that certainly had no effect', async () => {

@@ -21,6 +21,11 @@ export interface TimedClaim {
   readonly sentMs: number;
 }
 
+export interface Taken {
+  /** Whether its run was offered right after its admission. */
+  readonly isOffered?: boolean;
+}
+
 /**
  * Claims the thread's next run. A claim that Redis did not answer may take effect once Redis is back, and would block the
  * thread for the time of a lease without anybody executing its run. So it is repeated under the same id, and counts once.
@@ -30,6 +35,7 @@ export interface TimedClaim {
 export async function claimRun(
   { store, clock, random = Math.random }: ClaimPorts,
   thread: ThreadKey,
+  { isOffered = false }: Taken = {},
 ): Promise<TimedClaim> {
   const claimId = newId();
   const deadlineMs = clock.monotonicMs() + PATIENCE_MS;
@@ -37,7 +43,8 @@ export async function claimRun(
   for (;;) {
     const sentMs = clock.monotonicMs();
     try {
-      return { claimed: await store.claim(thread, claimId), sentMs };
+      const isChecked = isOffered && !maybeClaimed;
+      return { claimed: await store.claim(thread, claimId, { isChecked }), sentMs };
     } catch (error) {
       maybeClaimed ||= isStoreAway(error) && !hadNoEffect(error);
       if (!maybeClaimed || !isStoreAway(error) || clock.monotonicMs() >= deadlineMs) throw error;

@@ -66,10 +66,14 @@ export type Handling =
 export class RunExecutor {
   constructor(private readonly ports: RunExecutorPorts) {}
 
-  /** Claims the thread's next run and executes it; never rejects for a failure of the run itself. */
+  /**
+   * Claims the thread's next run and executes it; never rejects for a failure of the run itself.
+   *
+   * @param onClaimed for a thread that was offered right after the admission of its run
+   */
   async handle(thread: ThreadKey, onClaimed?: OnClaimed): Promise<Handling> {
     const { metrics } = this.ports;
-    const { claimed, sentMs } = await claimRun(this.ports, thread);
+    const { claimed, sentMs } = await claimRun(this.ports, thread, { isOffered: onClaimed !== undefined });
     onClaimed?.(claimed.kind);
     if (claimed.kind === 'idle') return { kind: 'ack', more: false };
     if (claimed.kind === 'busy' || claimed.kind === 'capped') return { kind: claimed.kind };

@@ -106,12 +106,13 @@ export class TurnWorker implements DirectWorker {
     });
   }
 
-  /** Executes runs in one slot, as long as there is one for it. */
+  /** Executes runs in one slot, as long as there is one for it. @param onClaimed of the first, when it was offered */
   private async work(first: FirstThread, onClaimed?: OnClaimed): Promise<void> {
+    const { executor } = this.options;
     try {
       let thread = await first();
-      while (thread !== null) {
-        const handling = await this.options.executor.handle(thread, onClaimed);
+      for (let onThis = onClaimed; thread !== null; onThis = undefined) {
+        const handling: Handling = await executor.handle(thread, onThis);
         thread = await this.nextAfter(thread, handling);
       }
     } catch (error) {

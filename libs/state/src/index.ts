@@ -51,6 +51,7 @@ export { redisFileGenerations } from './files/file-generations.js';
 export { redisVolumeRegistry } from './files/volume-registry.js';
 export type { AdmitRequest, AdmitResult, EndedRun } from './ports/admission.js';
 export type {
+  ClaimOptions,
   ClaimResult,
   CommitRequest,
   CommitResult,

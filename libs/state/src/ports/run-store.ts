@@ -197,6 +197,14 @@ export interface FinishResult {
   readonly budget: BudgetState;
 }
 
+export interface ClaimOptions {
+  /**
+   * Whether an admission has just found the keys of the thread to have the right types, so that the claim does not check them. A claim
+   * that fails is repeated without it.
+   */
+  readonly isChecked?: boolean;
+}
+
 /**
  * The runner's view of the store. Every write is one fenced Lua script that compares owner, epoch, current run and
  * expected head before its first write.
@@ -211,7 +219,7 @@ export interface RunStore {
    *
    * @param claimId unique per claim
    */
-  claim(thread: ThreadKey, claimId: string): Promise<ClaimResult>;
+  claim(thread: ThreadKey, claimId: string, options?: ClaimOptions): Promise<ClaimResult>;
   /** Loads the head from which a forked run starts. @throws {NotFoundError} when the checkpoint does not exist any more. */
   loadCheckpoint(thread: ThreadKey, checkpointId: string): Promise<ThreadHead>;
   /**

@@ -43,8 +43,8 @@ export async function callThread(
 }
 
 /**
- * Runs a script, which checks the types of the thread's keys unless an admission or a claim of this process did so in the
- * last minute. A key that changes its type meanwhile fails the script; the next call then checks again, and names the key.
+ * Runs a script, which checks the types of the thread's keys unless a creation, an admission or a claim of this process did
+ * so in the last minute. A key that changes its type meanwhile fails the script; the next call then checks again, and names the key.
  */
 async function callChecked(
   redis: RedisConnection,

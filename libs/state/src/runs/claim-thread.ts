@@ -1,10 +1,11 @@
 import { BEFORE_FIRST_CHECKPOINT, BugError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { ClaimResult, RawRecord, ThreadHead } from '../ports/run-store.js';
+import type { ClaimOptions, ClaimResult, RawRecord, ThreadHead } from '../ports/run-store.js';
 import { readCheckpoints, requireCheckpoint } from '../checkpoints/checkpoint-reads.js';
 import { ownerName, processParams } from '../processes/process-registry.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { hashOf } from '../redis/hash.js';
+import { pendingMember } from '../redis/keys.js';
 import { runOf } from './run-codec.js';
 import { loadScript } from '../redis/scripts.js';
 import { headOf, parseLoadReply } from '../checkpoints/stored-checkpoint.js';
@@ -18,23 +19,23 @@ const script = loadScript('runs/claim');
 
 const MAX_RAW_CHARS = 4_000;
 
-/** Claims the thread's run and loads its head, in one round trip. `claimId` is unique per claim. */
+interface Claim extends ClaimOptions {
+  /** Unique per claim. */
+  readonly claimId: string;
+}
+
+/** Claims the thread's run and loads its head, in one round trip. */
 export async function claimThread(
   redis: RedisConnection,
   settings: StoreSettings,
   thread: ThreadKey,
-  claimId: string,
+  { claimId, isChecked = false }: Claim,
 ): Promise<ClaimResult> {
   const ownerId = ownerName(settings.process, claimId);
   const known = settings.heads?.get(thread);
-  const params = {
-    owner: ownerId,
-    lease_ms: settings.leaseMs,
-    before_first: BEFORE_FIRST_CHECKPOINT,
-    known: known?.checkpointId ?? undefined,
-    ...processParams(redis, 'runs', settings.process),
-    ...turnParams(redis, settings),
-  };
+  // No admission checks the queue of turns, which the script uses with a limit of running threads.
+  if (isChecked && settings.maxRunningPerUser === 0) redis.checkedThreads.set(pendingMember(thread), true);
+  const params = claimParams(redis, settings, { ownerId, known });
   const reply = await callThread(redis, thread, script, { params, beginsTurn: true });
   if (reply[0] === 'busy' || reply[0] === 'capped') return { kind: reply[0] };
   if (reply[0] !== 'run') return { kind: 'idle' };
@@ -61,6 +62,19 @@ export async function claimThread(
     return { kind: 'unreadable', lease, reason, record: rawRecord(flat, kwargs) };
   }
 }
+
+const claimParams = (
+  redis: RedisConnection,
+  settings: StoreSettings,
+  { ownerId, known }: { readonly ownerId: string; readonly known: ThreadHead | undefined },
+) => ({
+  owner: ownerId,
+  lease_ms: settings.leaseMs,
+  before_first: BEFORE_FIRST_CHECKPOINT,
+  known: known?.checkpointId ?? undefined,
+  ...processParams(redis, 'runs', settings.process),
+  ...turnParams(redis, settings),
+});
 
 function rawRecord(flat: unknown, kwargs: unknown): RawRecord {
   const fields = [...hashOf(flat), ['kwargs', typeof kwargs === 'string' ? kwargs : ''] as const];

@@ -85,7 +85,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
   }
 
   return {
-    claim: (thread, claimId) => claimThread(redis, settings, thread, claimId),
+    claim: (thread, claimId, options) => claimThread(redis, settings, thread, { claimId, ...options }),
     append: eventAppender(redis, settings),
     commit: async (lease, request) => {
       const committed = await commit(lease, request);

@@ -280,4 +280,37 @@ describe('a damaged or emptied Redis', () => {
     await expect(store.finish(claimed)).rejects.toMatchObject({ name: 'BugError', details: { key: order } });
     expect(await store.dump()).toEqual(before);
   });
+
+  test('a claim right after an admission leaves the check to that, and the claim after a failed one checks again', async () => {
+    const key = thread();
+    await store.admit(key);
+    const { runs } = store.redis.keys.thread(key);
+    await store.redis.use(async (client) => {
+      await client.rename(runs, `${store.prefix}moved`);
+      await client.set(runs, 'x');
+    });
+    store.redis.checkedThreads.clear();
+    await expect(store.runs.claim(key, newId())).rejects.toMatchObject({ name: 'BugError', details: { key: runs } });
+    expect(await store.runs.claim(key, newId(), { isChecked: true })).toMatchObject({ kind: 'run' });
+
+    const { feed } = store.redis.keys.thread(key);
+    const other = thread();
+    await store.admit(other);
+    store.redis.checkedThreads.clear();
+    await store.redis.use((client) => client.set(feed.replace(key.threadId, other.threadId), 'x'));
+    await expect(store.runs.claim(other, newId(), { isChecked: true })).rejects.toThrow('WRONGTYPE');
+    await expect(store.runs.claim(other, newId())).rejects.toThrow('foreign type');
+  });
+
+  test('a thread that was just created is not checked again by the admission of its first run', async () => {
+    const key = thread();
+    await store.threads.createThread(key, { metadata: {} });
+    const checks = async () => {
+      const stats = await store.redis.use((client) => client.info('commandstats'));
+      return Number(/cmdstat_type:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+    };
+    const before = await checks();
+    await store.admit(key);
+    expect(await checks()).toBe(before);
+  });
 });

@@ -83,6 +83,7 @@ async function createThread(
   const reply = await callThread(redis, thread, scripts.create, {
     params: { max_threads: settings.maxThreads },
     texts: [JSON.stringify(metadata)],
+    beginsTurn: true,
   });
   if (reply[0] === 'many') throw tooManyThreads(settings);
   if (reply[0] === 'taken')
