@@ -1,5 +1,6 @@
 -- Shared by every script on a thread. Only `release_bytes` writes.
---   KEYS[1..17]  the thread's keys in the order of ThreadKeys (keys.ts)
+--   KEYS[1..5]   the thread's record and the keys of its user, in the order of `threadScript` (store-keys.ts); the other keys of
+--                the thread are that of its record with an ending, as in `ThreadKeys`
 --   ARGV[1]      prefix of the user's run records (hash each), completed by the run id
 --   ARGV[2]      prefix of the user's event logs (stream each), completed by the run id
 --   ARGV[3]      the thread as a member of the pending set
@@ -7,11 +8,13 @@
 --   ARGV[5]      JSON object: the script's own parameters, below as `p`
 --   ARGV[6..]    texts that are stored as they are, named by each script, read by `take`
 -- A reply is an array that begins with its outcome; 'damaged' names a key that has the wrong type.
-local record_key, log_key, checkpoints_key, order_key, bases_key = unpack(KEYS, 1, 5)
-local runs_key, inbox_key, lease_key, pending_key, threads_key, in_flight_key = unpack(KEYS, 6, 11)
-local sandbox_key, executions_key, usage_key, feed_key, owner_key, stored_key = unpack(KEYS, 12, 17)
+local record_key, pending_key, threads_key, in_flight_key, stored_key = unpack(KEYS, 1, 5)
+local log_key, checkpoints_key, order_key = record_key .. ':log', record_key .. ':checkpoints', record_key .. ':order'
+local bases_key, runs_key, inbox_key = record_key .. ':bases', record_key .. ':runs', record_key .. ':inbox'
+local lease_key, owner_key, sandbox_key = record_key .. ':lease', record_key .. ':owner', record_key .. ':sandbox'
+local executions_key, usage_key, feed_key = record_key .. ':executions', record_key .. ':usage', record_key .. ':feed'
 -- The script's own keys, from 1.
-local function more_key(index) return KEYS[17 + index] end
+local function more_key(index) return KEYS[5 + index] end
 local pending_member, thread_id = ARGV[3], ARGV[4]
 local p = cjson.decode(ARGV[5])
 
@@ -27,17 +30,21 @@ local function events_key(run_id) return ARGV[2] .. run_id end
 local function kwargs_key(run_id) return run_key(run_id) .. ':kwargs' end
 
 -- @include types.lua
-local kinds = {
-  'hash', 'hash', 'hash', 'zset', 'hash', 'zset', 'list', 'string', 'zset', 'zset', 'set', 'hash', 'set',
-  'hash', 'hash', 'string', 'string',
-}
 -- p.checked: the caller knows that the types are right.
 local function damaged_thread()
   if p.checked then return nil end
-  for index, kind in ipairs(kinds) do
-    if is_damaged(KEYS[index], kind) then return KEYS[index] end
+  local keys_by_kind = {
+    hash = { record_key, log_key, checkpoints_key, bases_key, sandbox_key, usage_key, feed_key, p.erasing },
+    zset = { order_key, runs_key, pending_key, threads_key },
+    string = { lease_key, owner_key, stored_key },
+    set = { in_flight_key, executions_key },
+    list = { inbox_key },
+  }
+  for kind, keys in pairs(keys_by_kind) do
+    for _, key in ipairs(keys) do
+      if is_damaged(key, kind) then return key end
+    end
   end
-  if p.erasing and is_damaged(p.erasing, 'hash') then return p.erasing end
 end
 -- Whether a thread of this id, or its user, was deleted and its files were not moved aside yet. p.erasing: a hash, absent
 -- where threads have no files.

@@ -129,6 +129,44 @@ export const timedKeys = (prefix: string): TimedKeys => ({
   },
 });
 
+/** Sorted set of all users: the threads with pending runs. */
+export const pendingKey = (prefix: string): string => `${prefix}pending`;
+
+/** The keys of a thread, and those that scripts on it take. */
+export const threadKeys = (
+  prefix: string,
+  user: (userId: string) => string,
+): Pick<StoreKeys, 'thread' | 'threadScript'> => ({
+  thread: ({ userId, threadId }) => {
+    const base = `${prefix}thread:${strict(userId)}:${strict(threadId)}`;
+    const owner = user(userId);
+    return {
+      record: base,
+      log: `${base}:log`,
+      checkpoints: `${base}:checkpoints`,
+      order: `${base}:order`,
+      bases: `${base}:bases`,
+      runs: `${base}:runs`,
+      inbox: `${base}:inbox`,
+      lease: `${base}:lease`,
+      pending: pendingKey(prefix),
+      threads: `${owner}:threads`,
+      inFlight: `${owner}:in-flight`,
+      sandbox: `${base}:sandbox`,
+      executions: `${base}:executions`,
+      usage: `${base}:usage`,
+      feed: `${base}:feed`,
+      owner: `${base}:owner`,
+      stored: `${owner}:stored`,
+    };
+  },
+  threadScript: ({ userId, threadId }) => {
+    const record = `${prefix}thread:${strict(userId)}:${strict(threadId)}`;
+    const owner = user(userId);
+    return [record, pendingKey(prefix), `${owner}:threads`, `${owner}:in-flight`, `${owner}:stored`];
+  },
+});
+
 /** Keys of a thread that are named inside scripts, too: by the key of its record and these endings. */
 export const threadFileKeys = (
   prefix: string,

@@ -12,12 +12,13 @@ import {
   interruptKeys,
   userTurnKeys,
   timedKeys,
+  pendingKey,
   threadFileKeys,
+  threadKeys,
 } from './key-groups.js';
 import type { StoreKeys } from './store-keys.js';
 
 export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFiles?: boolean } = {}): StoreKeys {
-  const pending = `${prefix}pending`;
   const user = (userId: string): string => `${prefix}user:${strict(userId)}`;
   const memoryUser = (userId: string) => ({
     due: `${prefix}memory:due`,
@@ -25,35 +26,13 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     running: `${user(userId)}:memory:running`,
   });
   return {
-    pending,
+    pending: pendingKey(prefix),
     turns: turnKeys(prefix),
     turnsOf: (userId) => userTurnKeys(user(userId)),
     erasing: hasFiles ? `${prefix}erasing` : undefined,
     ...{ erased: `${prefix}erased`, deadLetters: `${prefix}dead-letters` },
     usagePrefix: `${prefix}usage:`,
-    thread: ({ userId, threadId }) => {
-      const base = `${prefix}thread:${strict(userId)}:${strict(threadId)}`;
-      const owner = user(userId);
-      return {
-        record: base,
-        log: `${base}:log`,
-        checkpoints: `${base}:checkpoints`,
-        order: `${base}:order`,
-        bases: `${base}:bases`,
-        runs: `${base}:runs`,
-        inbox: `${base}:inbox`,
-        lease: `${base}:lease`,
-        pending,
-        threads: `${owner}:threads`,
-        inFlight: `${owner}:in-flight`,
-        sandbox: `${base}:sandbox`,
-        executions: `${base}:executions`,
-        usage: `${base}:usage`,
-        feed: `${base}:feed`,
-        owner: `${base}:owner`,
-        stored: `${owner}:stored`,
-      };
-    },
+    ...threadKeys(prefix, user),
     runPrefix: (userId) => `${prefix}run:${strict(userId)}:`,
     eventsPrefix: (userId) => `${prefix}events:${strict(userId)}:`,
     runEvents: (userId, runId) => `${prefix}events:${strict(userId)}:${strict(runId)}`,

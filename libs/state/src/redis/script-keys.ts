@@ -1,6 +1,6 @@
 /**
- * The keys of one thread in the order in which every script on a thread takes them; `includes/thread.lua` names them
- * again. The owner is part of every key.
+ * The keys of one thread and of its user. Scripts on a thread take some of them and name the others by the endings that they have here
+ * (`includes/thread.lua`). The owner is part of every key.
  */
 export interface ThreadKeys {
   /** Hash: the thread record. */

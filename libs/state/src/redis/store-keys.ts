@@ -19,6 +19,8 @@ import type {
 /** The names of everything in Redis. */
 export interface StoreKeys {
   thread(thread: ThreadKey): ThreadKeys;
+  /** The keys of the thread that every script on a thread takes first: `record`, `pending`, `threads`, `inFlight`, `stored`. */
+  threadScript(thread: ThreadKey): readonly string[];
   /** Run records and event logs are named inside scripts, by prefix and run id. */
   runPrefix(userId: string): string;
   eventsPrefix(userId: string): string;

@@ -54,7 +54,7 @@ async function callChecked(
 ): Promise<Reply> {
   const member = pendingMember(thread);
   const checked = redis.checkedThreads.get(member);
-  const keys = [...Object.values<string>({ ...redis.keys.thread(thread) }), ...(call.moreKeys ?? [])];
+  const keys = [...redis.keys.threadScript(thread), ...(call.moreKeys ?? [])];
   const files = redis.storesFiles ? true : undefined;
   const params = { ...call.params, checked, files, erasing: redis.keys.erasing };
   const prefixes = [redis.keys.runPrefix(thread.userId), redis.keys.eventsPrefix(thread.userId)];
