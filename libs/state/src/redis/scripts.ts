@@ -18,10 +18,10 @@ const include = /^ *-- @include (\S+\.lua)$/gm;
 /**
  * Reads `<name>.lua`, named by its path below `libs/state/src` such as `runs/admit`. A line `-- @include ../includes/clock.lua`
  * is replaced by the text of that file; a file is included once, where it is first named. Each call of a script makes the functions that
- * it defines: those that few calls need are included in the block of an `if`.
+ * it defines: those that it never uses are left out, and those that few calls need are included in the block of an `if`.
  */
 export function loadScript(name: string): Script {
-  const source = expand(join(root, `${name}.lua`), new Set());
+  const source = withoutUnusedFunctions(expand(join(root, `${name}.lua`), new Set()));
   const writes = !/^#!lua .*flags=\S*no-writes/.test(source);
   return { name, source, sha1: createHash('sha1').update(source).digest('hex'), writes };
 }
@@ -32,4 +32,19 @@ function expand(path: string, seen: Set<string>): string {
     const part = join(dirname(path), named);
     return seen.has(part) ? '' : expand(part, seen);
   });
+}
+
+/**
+ * A Lua script without those of its functions that nothing refers to. It has to be formatted as ours are: such a function begins with
+ * `local function` at the start of a line, and ends in that line or with the next line that is not indented, `end`.
+ */
+export function withoutUnusedFunctions(source: string): string {
+  const code = source.replace(/--\[\[[^]*?\]\]|--.*$/gm, '');
+  const defined = [...code.matchAll(/^local function (\w+)/gm)].map(([, name = '']) => name);
+  const unused = defined.filter((name) => code.match(new RegExp(`\\b${name}\\b`, 'g'))?.length === 1);
+  if (unused.length === 0) return source;
+  const names = `^local function (?:${unused.join('|')})\\b`;
+  const definition = new RegExp(`${names}(?:.*\\bend *(?:--.*)?\\n|.*\\n(?:(?: .*)?\\n)*end\\n)`, 'gm');
+  const rest = source.replace(definition, '');
+  return rest === source ? source : withoutUnusedFunctions(rest);
 }

@@ -1,0 +1,32 @@
+import { withoutUnusedFunctions } from './scripts.js';
+
+describe(withoutUnusedFunctions, () => {
+  test('leaves out what nothing refers to, and then what only that used', () => {
+    const source = `--[[ Uses one and never three. ]]
+local function one() return 1 end
+-- Needed by three.
+local function two()
+  if one() == 2 then return end
+  return 2
+end
+local function three(value) return two() + value end -- as two
+local function four()
+  return one()
+end
+return four()
+`;
+    expect(withoutUnusedFunctions(source)).toBe(`--[[ Uses one and never three. ]]
+local function one() return 1 end
+-- Needed by three.
+local function four()
+  return one()
+end
+return four()
+`);
+  });
+
+  test('leaves a script alone that uses all of its functions', () => {
+    const source = 'local function one() return 1 end\nreturn one()\n';
+    expect(withoutUnusedFunctions(source)).toBe(source);
+  });
+});
