@@ -18,8 +18,10 @@ interface JoinedDelta extends Delta {
 /** Joined text stays below this number of UTF-16 units, so that an entry stays small beside other events. */
 const MAX_JOINED_UNITS = 16_384;
 const MAX_PARTS = 256;
-/** A list of events stays below this number of UTF-16 units of JSON; `includes/events.lua` has the same bound in bytes. */
+/** A list of events stays below this number of UTF-16 units of JSON. */
 const MAX_LIST_UNITS = 16_384;
+/** An entry with more bytes is not joined with a checkpoint event. */
+const MAX_JOINED_BYTES = 16_384;
 
 /**
  * Converts events to entries of the log. Consecutive deltas that continue the same text of a message share an entry, as
@@ -59,6 +61,20 @@ const joinList = (entries: readonly LogEntry[]): LogEntry => ({
 });
 
 export const entryTexts = (entries: readonly LogEntry[]): string[] => entries.map(({ text }) => text);
+/**
+ * The texts of entries that a checkpoint event follows, which a script adds to the last one: where it `isOpen`, that is the text of a
+ * list without its end.
+ */
+export function textsBeforeCheckpoint(
+  entries: readonly LogEntry[],
+  { compact }: { readonly compact: boolean },
+): { readonly texts: readonly string[]; readonly isOpen: boolean } {
+  const texts = entryTexts(entries);
+  const last = texts.at(-1);
+  if (!compact || last === undefined || Buffer.byteLength(last) > MAX_JOINED_BYTES) return { texts, isOpen: false };
+  return { texts: [...texts.slice(0, -1), last.startsWith('[') ? last.slice(0, -1) : `[${last}`], isOpen: true };
+}
+
 export const entryCounts = (entries: readonly LogEntry[]): number[] => entries.map(({ events }) => events);
 
 /** The events of an entry; the number of the entry is that of its last event. @throws {BugError} when it is not JSON */

@@ -6,9 +6,6 @@ local function write_entry(run, field, text)
   redis.call('XADD', events_key(run.run_id), string.format('%.0f-0', run.seq), field, text)
 end
 
--- An entry with more bytes is not joined with others.
-local MAX_LIST_BYTES = 16384
-
 -- Adds an entry that holds `events` events, one if that is absent.
 local function add_event(run, text, events)
   run.seq = run.seq + (events or 1)
@@ -28,12 +25,11 @@ local function skip_numbers(run, last)
 end
 
 -- Adds a checkpoint event, and marks it as a position to trim to: a replay does not need the events before it. `before`, which
--- may be absent: the text of an entry that is to be written with it, of `count` events.
+-- may be absent: a list of `count` events without its end, which is to be written with it.
 local function add_checkpoint_event(run, event, before, count)
   run.border_bytes = run.bytes
   if before then
-    local list = before:byte(1) == 91 and before:sub(2, -2) or before
-    add_event(run, '[' .. list .. ',' .. event .. ']', count + 1)
+    add_event(run, before .. ',' .. event .. ']', count + 1)
   else
     add_event(run, event)
   end

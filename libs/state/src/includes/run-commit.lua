@@ -1,5 +1,6 @@
 -- Commits one step of a run: events, checkpoint with its event. Needs fence.lua.
--- Parameters: p.events (how many events each entry holds), p.commit (checkpoint.lua), p.input_committed, p.usage (usage.lua).
+-- Parameters: p.events (how many events each entry holds), p.is_open (the last entry is a list without its end, in which the
+-- checkpoint's event follows), p.commit (checkpoint.lua), p.input_committed, p.usage (usage.lua).
 -- Texts read by `take`: entries of the log, checkpoint, checkpoint event JSON, messages, channel values.
 -- @include clock.lua
 -- @include events.lua
@@ -13,7 +14,7 @@ local function commit_step(record, run)
   local last
   for index, events in ipairs(p.events) do
     last = take()
-    if index == #p.events and p.commit.compact and #last <= MAX_LIST_BYTES then break end
+    if index == #p.events and p.is_open then break end
     add_event(run, last, events)
     last = nil
   end

@@ -13,7 +13,7 @@ import type { RedisConnection } from '../redis/connection.js';
 import { MAX_DEAD_LETTERS, serializeLetter } from '../memory/jobs/dead-letter-list.js';
 import { memoryMember } from '../redis/keys.js';
 import { NOTHING_ASKED } from './run-codec.js';
-import { entryCounts, entryTexts, logEntries } from '../events/log-entries.js';
+import { entryCounts, entryTexts, logEntries, textsBeforeCheckpoint } from '../events/log-entries.js';
 import { numberEvents } from '../events/number-events.js';
 import { loadScript } from '../redis/scripts.js';
 import { budgetStateOf } from '../usage/budget-state.js';
@@ -36,13 +36,15 @@ async function lastStep(request: FinishRequest, runId: string, settings: StoreSe
   const draft = draftOf(commit, runId);
   const call = await checkpointCall(draft, null, settings);
   const entries = logEntries(commit.events, settings);
+  const { texts, isOpen } = textsBeforeCheckpoint(entries, settings);
   return {
     params: {
       ...progressParams(commit, entries, settings.ledger),
+      is_open: isOpen,
       commit: call.params,
       has_next: commit.next.length > 0,
     },
-    texts: [...entryTexts(entries), ...call.texts],
+    texts: [...texts, ...call.texts],
     stateBytes: stateBytesOf(call),
     headOf: (minted: Minted): ThreadHead => toWrittenHead(draft, call, minted),
     eventsOf: (minted: Minted): readonly RunEvent[] => [...commit.events, checkpointEvent(draft, minted)],

@@ -18,7 +18,7 @@ import { logOf } from '../checkpoints/head-log.js';
 import { isSweepDue, type Sweep, sweepLog } from '../checkpoints/log-sweep.js';
 import { cancelOf } from './run-codec.js';
 import { eventAppender } from '../events/append-events.js';
-import { entryTexts, logEntries } from '../events/log-entries.js';
+import { logEntries, textsBeforeCheckpoint } from '../events/log-entries.js';
 import { numberEvents } from '../events/number-events.js';
 import { loadScript } from '../redis/scripts.js';
 import { type StoreOptions, storeSettings } from '../redis/store-settings.js';
@@ -58,15 +58,17 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     const draft = draftOf(request, lease.runId);
     const call = await checkpointCall(draft, await sweepFor(lease, draft), settings);
     const entries = logEntries(request.events, settings);
+    const { texts, isOpen } = textsBeforeCheckpoint(entries, settings);
     const reply = await callOwned(redis, lease, scripts.commit, {
       params: {
         ...writeParams,
         after: request.after,
         unless_overtaken: unlessOvertaken,
         ...progressParams(request, entries, settings.ledger),
+        is_open: isOpen,
         commit: call.params,
       },
-      texts: [...entryTexts(entries), ...call.texts],
+      texts: [...texts, ...call.texts],
     });
     if (reply[0] === 'overtaken') return undefined;
     const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]) };

@@ -45,7 +45,7 @@ local function enter_usage(ledger, payer)
   local hash, users = usage_keys(ledger, payer.user)
   local fields = { 'cost', 'rows', 'k:' .. payer.key }
   local function row_of(agent, model) return 'r:' .. cjson.encode({ payer.key, agent, model }) end
-  local others = 'r:' .. cjson.encode({ '', 'other', 'other' })
+  local others = 'r:["","other","other"]'
   fields[4] = others
   for index, row in ipairs(ledger.rows) do fields[index + 4] = row_of(payer.agent, row[1]) end
   local known, cost = {}, 0
