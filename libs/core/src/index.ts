@@ -14,6 +14,7 @@ export { type Clock, systemClock } from './util/clock.js';
 export { RepeatedTask } from './util/repeated-task.js';
 export { KeyedMutex } from './util/keyed-mutex.js';
 export { Limiter } from './util/limiter.js';
+export { memoize } from './util/memoize.js';
 export { settlesWithin } from './util/settles-within.js';
 export { shareRecentResult } from './util/share-recent-result.js';
 export type {

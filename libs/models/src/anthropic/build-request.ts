@@ -1,8 +1,7 @@
 import type { AnthropicConfig, ModelConfig } from '@caribou/config';
 import { isRecord, omitUndefined } from '@caribou/contracts';
-import type { ModelCall } from '@caribou/core';
+import { memoize, type ModelCall } from '@caribou/core';
 import type { AnswerOrigin } from '../http/endpoint.js';
-import { memoize } from '../http/request-body.js';
 import { isThinking } from './assistant-blocks.js';
 import { cacheControlOf, markSystem, markTurns } from './cache-breakpoints.js';
 import { effortOf } from './effort.js';

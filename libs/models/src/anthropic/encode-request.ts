@@ -1,4 +1,4 @@
-import { memoize } from '../http/request-body.js';
+import { memoize } from '@caribou/core';
 import type { CacheControl, MessagesRequest, OpaqueBlock, ToolDefinition, Turn } from './request-types.js';
 
 /**

@@ -1,8 +1,7 @@
 import type { ModelConfig } from '@caribou/config';
 import { isRecord, omitUndefined } from '@caribou/contracts';
-import type { ModelCall } from '@caribou/core';
+import { memoize, type ModelCall } from '@caribou/core';
 import { endpointOf } from '../http/endpoint.js';
-import { memoize } from '../http/request-body.js';
 import { thinkingFields } from '../http/thinking-fields.js';
 import type { Dialect } from './dialects/dialect.js';
 import { dialects } from './dialects/dialects.js';

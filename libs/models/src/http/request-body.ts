@@ -1,29 +1,27 @@
 import { isRecord } from '@caribou/contracts';
+import { memoize } from '@caribou/core';
+
+const END = Buffer.from(']}');
 
 /**
- * Encodes a request as JSON. Tools are most of it and the same in nearly all requests, so each tool is serialized once; they
+ * Encodes a request as JSON. Tools are most of it and the same in nearly all requests, so each tool is encoded once; they
  * follow the other fields.
  */
 export function encodeBody(body: object): Buffer {
   const { tools, ...fields }: { readonly tools?: unknown } = body;
   const json = JSON.stringify(fields);
   if (tools === undefined) return Buffer.from(json);
-  const offered = Array.isArray(tools) ? `[${tools.map(toolJson).join(',')}]` : JSON.stringify(tools);
-  return Buffer.from(json === '{}' ? `{"tools":${offered}}` : `${json.slice(0, -1)},"tools":${offered}}`);
+  const start = json === '{}' ? '{"tools":' : `${json.slice(0, -1)},"tools":`;
+  if (!Array.isArray(tools)) return Buffer.from(`${start}${JSON.stringify(tools)}}`);
+  const [first = NOTHING, ...others] = tools.map(encodeTool);
+  return Buffer.concat([Buffer.from(`${start}[`), first.subarray(1), ...others, END]);
 }
 
-const toolJson = (tool: unknown): string => (isRecord(tool) ? jsonOfTool(tool) : JSON.stringify(tool));
+const NOTHING = Buffer.alloc(0);
 
-/** Wraps a function of immutable objects, so that it computes the value of each object once. */
-export function memoize<Key extends object, Value>(compute: (key: Key) => Value): (key: Key) => Value {
-  const values = new WeakMap<Key, Value>();
-  return (key) => {
-    const known = values.get(key);
-    if (known !== undefined) return known;
-    const value = compute(key);
-    values.set(key, value);
-    return value;
-  };
-}
+/** The JSON of a tool after a comma. */
+const encodeTool = (tool: unknown): Buffer => (isRecord(tool) ? encodeOnce(tool) : withComma(tool));
 
-const jsonOfTool = memoize((tool: Readonly<Record<string, unknown>>) => JSON.stringify(tool));
+const withComma = (tool: unknown): Buffer => Buffer.from(`,${JSON.stringify(tool)}`);
+
+const encodeOnce = memoize((tool: Readonly<Record<string, unknown>>) => withComma(tool));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ModelConfig } from '@caribou/config';
 import { isFromClient, isRecord, omitUndefined } from '@caribou/contracts';
-import type { ModelCall } from '@caribou/core';
+import { memoize, type ModelCall } from '@caribou/core';
 import type {
   FunctionTool,
   ResponseCreateParamsStreaming,
@@ -9,7 +9,6 @@ import type {
   Tool,
 } from 'openai/resources/responses/responses';
 import { originOf } from '../http/endpoint.js';
-import { memoize } from '../http/request-body.js';
 import { thinkingFields } from '../http/thinking-fields.js';
 import { withResponsesNames } from './responses-fields.js';
 import { toInput } from './to-input.js';
