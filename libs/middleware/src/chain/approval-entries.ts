@@ -1,13 +1,16 @@
 import { ApprovalTerms } from '@caribou/contracts';
-import type { AgentMiddleware } from '@caribou/core';
+import { type AgentMiddleware, memoize } from '@caribou/core';
 import type { ChainPorts, EntryOptions } from './chain-types.js';
 import { approvalRequest } from '../approvals/approval-request.js';
 import { spendingApproval } from '../approvals/spending-approval.js';
 
 const NO_LIMITS = { max_tokens: null, max_cost: null };
 
+const NO_SECTION = {};
+const readTerms = memoize((section: object) => ApprovalTerms.parse(section));
+
 /** The terms that no rule says otherwise of. */
-const termsOf = ({ config: { approvals } }: EntryOptions): ApprovalTerms => ApprovalTerms.parse(approvals ?? {});
+const termsOf = ({ config: { approvals } }: EntryOptions): ApprovalTerms => readTerms(approvals ?? NO_SECTION);
 
 const limitsOf = ({ config: { approvals } }: EntryOptions) => ({ ...NO_LIMITS, ...approvals?.spending });
 

@@ -1,9 +1,8 @@
 import { omitUndefined } from '@caribou/contracts';
-import { camelKeys } from '@caribou/config';
 import { approval } from '../approvals/approval.js';
 import { createApprovalRequest, createSpendingApproval, whyNoSpendingApproval } from './approval-entries.js';
 import type { ChainEntry } from './chain-types.js';
-import { findNamedModel, ifOff, modelForOwnCalls } from './entry-parts.js';
+import { findNamedModel, ifOff, modelForOwnCalls, toolOutputLimits } from './entry-parts.js';
 import { goalEntry } from './goal-entry.js';
 import { clarification } from '../conversation/clarification.js';
 import { danglingToolCall } from '../model-calls/dangling-tool-call.js';
@@ -48,7 +47,7 @@ export const CHAIN: readonly ChainEntry[] = [
     name: 'tool-output-budget',
     reason: 'outside all that creates or changes a tool result: it sees its final size',
     disabledReason: ({ config }) => ifOff(config.tool_output?.enabled, 'tool_output.enabled is false'),
-    create: (ports, { config }) => [toolOutputBudget(ports, camelKeys(config.tool_output ?? {}))],
+    create: (ports, { config }) => [toolOutputBudget(ports, toolOutputLimits(config.tool_output))],
   },
   {
     name: 'tool-result-sanitization',

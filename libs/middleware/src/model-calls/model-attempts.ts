@@ -1,13 +1,14 @@
 import type { ChainConfig } from '@caribou/config';
 import { type AiMessage, ModelError, omitUndefined } from '@caribou/contracts';
-import type {
-  AcquireResult,
-  CallOutcome,
-  ModelCallNext,
-  ModelEndpoint,
-  ModelGate,
-  ModelRequest,
-  RunContext,
+import {
+  type AcquireResult,
+  type CallOutcome,
+  memoize,
+  type ModelCallNext,
+  type ModelEndpoint,
+  type ModelGate,
+  type ModelRequest,
+  type RunContext,
 } from '@caribou/core';
 import { refusalError } from './gated-model.js';
 import { type Failure, judgeFailure, retryText } from './model-failure.js';
@@ -40,14 +41,20 @@ const DEFAULTS: Backoff = {
 };
 
 /** Retry settings of model calls, from section `llm_call` of config.yaml. */
-export const retryOptions = (section: Partial<ChainConfig['llm_call']> = {}): RetryOptions =>
-  omitUndefined({
-    maxAttempts: section.retry_max_attempts,
-    baseDelayMs: section.retry_base_delay_ms,
-    maxDelayMs: section.retry_cap_delay_ms,
-    burstBaseDelayMs: section.burst_retry_base_delay_ms,
-    fallbackAfterMs: section.fallback_after_ms,
-  });
+export const retryOptions = (section: RetrySection = NO_SECTION): RetryOptions => readRetries(section);
+
+type RetrySection = Partial<ChainConfig['llm_call']>;
+const NO_SECTION: NonNullable<RetrySection> = {};
+const readRetries = memoize(
+  (section: NonNullable<RetrySection>): RetryOptions =>
+    omitUndefined({
+      maxAttempts: section.retry_max_attempts,
+      baseDelayMs: section.retry_base_delay_ms,
+      maxDelayMs: section.retry_cap_delay_ms,
+      burstBaseDelayMs: section.burst_retry_base_delay_ms,
+      fallbackAfterMs: section.fallback_after_ms,
+    }),
+);
 
 /** A model call with its retries. */
 export interface RetriedCall {
