@@ -9,6 +9,7 @@ import {
   type ThreadState,
   omitUndefined,
 } from '@caribou/contracts';
+import { LRUCache } from 'lru-cache';
 import type { CommitRequest, ThreadHead } from '../ports/run-store.js';
 import { checkpointText } from './checkpoint-text.js';
 import { fieldsOf, HeadLog, type LogCounters, logOf, type LogPlan, planLog } from './head-log.js';
@@ -97,11 +98,28 @@ async function compressEntries(
   added: { readonly messages: readonly string[]; readonly values: readonly string[] },
   plan: LogPlan,
 ): Promise<readonly StoredText[]> {
+  const messages = await compressTexts(added.messages);
   const at = plan.values.indexOf('thread_context');
-  const context = added.values.slice(at, at + 1);
-  const compressed = await compressTexts([...added.messages, ...(at === -1 ? [] : context)]);
-  const values = added.values.map((text, index) => (index === at ? (compressed.at(-1) ?? text) : text));
-  return [...compressed.slice(0, added.messages.length), ...values];
+  const context = added.values[at];
+  if (context === undefined) return [...messages, ...added.values];
+  const values: StoredText[] = [...added.values];
+  values[at] = await compressContext(context);
+  return [...messages, ...values];
+}
+
+/** The stored forms of contexts: threads that a user begins on one day mostly have the same one. */
+const contexts = new LRUCache<string, StoredText>({
+  max: 1_000,
+  maxSize: 4 * 1024 * 1024,
+  sizeCalculation: (stored, text) => text.length + stored.length,
+});
+
+async function compressContext(text: string): Promise<StoredText> {
+  const known = contexts.get(text);
+  if (known !== undefined) return known;
+  const [stored = text] = await compressTexts([text]);
+  contexts.set(text, stored);
+  return stored;
 }
 
 function commitParams(draft: CheckpointDraft, plan: LogPlan, sweep: Sweep | null): CheckpointCall['params'] {
