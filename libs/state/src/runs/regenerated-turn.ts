@@ -3,8 +3,9 @@ import type { AdmitRequest } from '../ports/admission.js';
 
 /** Returns the run whose turn a request regenerates, from the client's metadata; '' when there is none. */
 export function readRegeneratedRunId({ metadata }: Pick<AdmitRequest, 'metadata'>): string {
-  const named = UserId.safeParse(metadata['regenerate_from_run_id']);
-  return named.success ? named.data : '';
+  const { regenerate_from_run_id: source } = metadata;
+  const named = source === undefined ? undefined : UserId.safeParse(source);
+  return named?.data ?? '';
 }
 
 /** The error for a turn that is to be regenerated when the checkpoint from which it began was removed. */
