@@ -40,6 +40,7 @@ import { RegenerationController } from './threads/regenerate/regeneration.contro
 import { RegenerationService } from './threads/regenerate/regeneration.service.js';
 import { TurnDurations } from './threads/messages/turn-durations.js';
 import { RunAgents } from './runs/run-agents.js';
+import { RunAdmission } from './runs/run-admission.js';
 import { RunInputs } from './runs/run-inputs.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
@@ -137,6 +138,7 @@ const SERVICES: readonly Type[] = [
   RunAgents,
   ApprovalsService,
   InterruptDeadlines,
+  RunAdmission,
   RunInputs,
   TurnDurations,
   AgentsService,

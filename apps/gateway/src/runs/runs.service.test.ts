@@ -5,6 +5,7 @@ import { RunAssistants } from '../assistants/run-assistants.js';
 import type { GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 import { RunAgents } from './run-agents.js';
+import { RunAdmission } from './run-admission.js';
 import { RunInputs } from './run-inputs.js';
 import { RunsService } from './runs.service.js';
 
@@ -33,16 +34,14 @@ const headers = {
 };
 const say = { messages: [{ role: 'user', content: 'hi' }] };
 
-const service = (): RunsService =>
-  new RunsService(
-    stalled(),
-    {} as GatewayBus,
-    settings,
-    noopTracing,
-    () => Promise.resolve(),
-    new RunAgents(stalled(), settings, new RunAssistants(new AssistantCatalog(stalled(), stalled()))),
-    new RunInputs(stalled()),
-  );
+function service(): RunsService {
+  const bus = {} as GatewayBus;
+  const agents = new RunAgents(stalled(), settings, new RunAssistants(new AssistantCatalog(stalled(), stalled())));
+  const dispatch = () => Promise.resolve();
+  const inputs = new RunInputs(stalled());
+  const admission = new RunAdmission(stalled(), bus, settings, noopTracing, dispatch, agents, inputs);
+  return new RunsService(stalled(), bus, admission);
+}
 
 describe('RunsService, while the store does not answer', () => {
   beforeEach(() => void jest.useFakeTimers());

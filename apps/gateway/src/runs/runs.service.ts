@@ -15,22 +15,15 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { AdmitRequest, CronStart, EndedRun, ThreadStore } from '@caribou/state';
-import type { Tracing } from '@caribou/observability';
+import type { AdmitRequest, CronStart, ThreadStore } from '@caribou/state';
 import { parse } from '../http/parse-input.js';
 import { Dependency, type GatewayBus } from '../dependency.js';
-import type { GatewaySettings } from '../settings.js';
 import { idempotencyOf } from './idempotency.js';
-import { RunAgents } from './run-agents.js';
-import { RunInputs } from './run-inputs.js';
-import { decisionLine } from './decision-lines.js';
-import { admitRequest, continueWith, type RunTarget } from './run-request.js';
+import { publishEnds, RunAdmission } from './run-admission.js';
+import type { RunTarget } from './run-request.js';
 import { resumeRequest } from './resume-request.js';
-import { checkSteering } from './steering-input.js';
 import type { AdmittedRun, StartHeaders } from './started-run.js';
 import { StoreDeadline } from './store/store-deadline.js';
-import { storeRun } from './store/store-run.js';
-import { timedFieldsOf } from './timed-request.js';
 
 /**
  * Deadline for all store calls of a request that starts a run, so that it is answered within 5 s when Redis is
@@ -38,17 +31,13 @@ import { timedFieldsOf } from './timed-request.js';
  */
 const STORE_MS = 4_500;
 
-/** Starts, finds and stops runs. It has no state of its own: the store decides, then the runners are notified. */
+/** Starts, finds and stops runs, which `RunAdmission` admits. It has no state of its own: the store decides, then the runners are notified. */
 @Injectable()
 export class RunsService {
   constructor(
     @Dependency('threadStore') private readonly store: ThreadStore,
     @Dependency('bus') private readonly bus: GatewayBus,
-    @Dependency('settings') private readonly settings: GatewaySettings,
-    @Dependency('tracing') private readonly tracing: Tracing,
-    @Dependency('dispatchTurn') private readonly dispatchTurn: (thread: ThreadKey) => Promise<void>,
-    private readonly agents: RunAgents,
-    private readonly inputs: RunInputs,
+    private readonly admission: RunAdmission,
   ) {}
 
   /**
@@ -69,7 +58,11 @@ export class RunsService {
     const deadline = new StoreDeadline(STORE_MS);
     const answered = body.command && (await deadline.within(() => this.findAnswered(key, idempotency)));
     if (answered) return answered;
-    return this.admit(await this.prepare(body, { target, headers, deadline }), { idempotency, headers, deadline });
+    return this.admission.admit(await this.admission.prepare(body, { target, headers, deadline }), {
+      idempotency,
+      headers,
+      deadline,
+    });
   }
 
   /**
@@ -86,16 +79,16 @@ export class RunsService {
     const target: RunTarget = { ...key, temporary: false, ifNotExists: 'reject' };
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: key.threadId, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
-    const request = await this.prepare(body, { target, headers, deadline });
-    return this.admit({ ...request, joinOnly: true }, { idempotency, headers, deadline });
+    const request = await this.admission.prepare(body, { target, headers, deadline });
+    return this.admission.admit({ ...request, joinOnly: true }, { idempotency, headers, deadline });
   }
 
   /** Admits a run on a new thread, or on the thread that its configurable names. */
   async startAlone(userId: string, body: RunCreate, headers: StartHeaders): Promise<AdmittedRun> {
     const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody });
     const deadline = new StoreDeadline(STORE_MS);
-    const request = await this.prepare(body, { target: targetOfStateless(userId, body), headers, deadline });
-    return this.admit(request, { idempotency, headers, deadline });
+    const request = await this.admission.prepare(body, { target: targetOfStateless(userId, body), headers, deadline });
+    return this.admission.admit(request, { idempotency, headers, deadline });
   }
 
   /**
@@ -106,13 +99,13 @@ export class RunsService {
     const requests: AdmitRequest[] = [];
     for (const body of bodies) {
       const target = targetOfStateless(userId, body);
-      requests.push(await this.prepare(body, { target, headers, deadline: new StoreDeadline(STORE_MS) }));
+      requests.push(await this.admission.prepare(body, { target, headers, deadline: new StoreDeadline(STORE_MS) }));
     }
     const runs: RunRecord[] = [];
     try {
       for (const [part, request] of requests.entries()) {
         const idempotency = idempotencyOf(headers.idempotencyKey, { threadId: null, body: headers.rawBody, part });
-        runs.push(await this.admit(request, { idempotency, headers, deadline: new StoreDeadline(STORE_MS) }));
+        runs.push(await this.admission.admit(request, { idempotency, headers, deadline: new StoreDeadline(STORE_MS) }));
       }
     } catch (error) {
       const cancels = runs.map((run) => this.cancel({ userId, threadId: run.thread_id }, run.run_id, 'rollback'));
@@ -124,7 +117,7 @@ export class RunsService {
 
   /** Checks a request that is repeated at set times, without starting it. @throws as `start` */
   async check(target: RunTarget, body: RunCreate): Promise<void> {
-    await this.prepare(body, { target, headers: NOBODY, deadline: new StoreDeadline(STORE_MS) });
+    await this.admission.prepare(body, { target, headers: NOBODY, deadline: new StoreDeadline(STORE_MS) });
   }
 
   /**
@@ -138,11 +131,11 @@ export class RunsService {
     { runId, apiKey, cron, ...more }: CronRequest,
   ): Promise<RunRecord> {
     const deadline = new StoreDeadline(STORE_MS);
-    const prepared = await this.prepare(body, { target, headers: NOBODY, deadline });
+    const prepared = await this.admission.prepare(body, { target, headers: NOBODY, deadline });
     const context = { ...prepared.kwargs.context, ...omitUndefined({ scheduled_task: more.stoppableTask }) };
     const request = { ...prepared, kwargs: { ...prepared.kwargs, context }, runId, cron };
     const headers = { traceparent: undefined, apiKey, onAdmitted: () => undefined };
-    return this.admit(request, { idempotency: undefined, headers, deadline });
+    return this.admission.admit(request, { idempotency: undefined, headers, deadline });
   }
 
   /**
@@ -177,7 +170,7 @@ export class RunsService {
   }
 
   async remove(key: ThreadKey, runId: string): Promise<void> {
-    this.publishEnds(await this.store.deleteRun(key, runId));
+    publishEnds(this.bus, await this.store.deleteRun(key, runId));
   }
 
   /** Cancels a run: the request is stored, then published to the run's owner. A finished run is not changed. */
@@ -188,7 +181,7 @@ export class RunsService {
     options?: Parameters<ThreadStore['requestCancel']>[3],
   ): Promise<RunSummary> {
     const result = await this.store.requestCancel(key, runId, action, options);
-    this.publishEnds(result.ended);
+    publishEnds(this.bus, result.ended);
     if (result.broadcast) this.bus.publishCancel(runId, action);
     return result.run;
   }
@@ -221,61 +214,6 @@ export class RunsService {
       throw error;
     }
   }
-
-  /** Checks a request and creates its admission; nothing is stored. */
-  private prepare(body: RunCreate, { target, headers, deadline }: Preparation): Promise<AdmitRequest> {
-    return deadline.within(() => this.checked(body, target, headers));
-  }
-
-  private async checked(body: RunCreate, target: RunTarget, headers: Preparation['headers']): Promise<AdmitRequest> {
-    const sender = { userId: headers.actingUserId ?? target.userId, admin: headers.admin };
-    const assisted = await this.agents.applyAssistant(target.userId, body);
-    const resolved = await this.inputs.resolve(target, assisted.body, sender);
-    if (body.multitask_strategy === 'steer') checkSteering(resolved);
-    const { continues, decided = [], expectedHead } = resolved;
-    const continued = continues === undefined ? resolved : continueWith(resolved, continues, this.settings);
-    const timed = timedFieldsOf(assisted.body, this.settings.timedRuns);
-    const request = admitRequest(continued, target, { limits: this.settings, assistant: assisted.assistant });
-    await this.agents.check(assisted, request);
-    const carried = { thread: target, runId: request.runId, by: sender.userId, from: headers.clientAddress };
-    const decisions = decided.map((decision) => decisionLine(decision, carried));
-    return { ...request, ...timed, decisions, ...omitUndefined({ expectedHead }) };
-  }
-
-  /**
-   * Stores the run in a span of the caller's trace, which the run continues. Then publishes the ends and cancels of the
-   * runs that it replaces, and hands the thread to a runner unless one works on it.
-   */
-  private async admit(request: AdmitRequest, { idempotency, headers, deadline }: Admission): Promise<AdmittedRun> {
-    const span = this.tracing.start('run.admit', { kind: 'server', parent: headers.traceparent });
-    try {
-      const { traceparent } = span;
-      const traced = { ...request, traceparent, ...omitUndefined({ idempotency, apiKey: headers.apiKey }) };
-      const { run, repeated, cancelled, ended, isUnderWay, isFollowed, joinedAfter, ...admitted } = await storeRun(
-        this.store,
-        traced,
-        deadline,
-      );
-      const { run_id, thread_id } = run;
-      this.publishEnds(ended);
-      const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
-      for (const runId of cancelled) this.bus.publishCancel(runId, action);
-      if (!repeated && !isUnderWay) void this.dispatchTurn({ userId: request.userId, threadId: thread_id });
-      if (isFollowed) this.bus.publishThreadRun({ userId: request.userId, threadId: thread_id });
-      headers.onAdmitted(admitted);
-      span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });
-      return joinedAfter === undefined ? run : { ...run, joinedAfter };
-    } catch (error) {
-      span.end({ error });
-      throw error;
-    }
-  }
-
-  private publishEnds(ended: readonly EndedRun[]): void {
-    for (const { runId, appended } of ended) {
-      this.bus.publishEvents(runId, appended, appended.at(-1)?.seq ?? 0);
-    }
-  }
 }
 
 /** Nobody with further rights is there when a cron starts a run. */
@@ -288,18 +226,6 @@ export interface CronRequest {
   readonly cron: CronStart;
   /** The scheduled task whose schedule the agent of the run may stop. */
   readonly stoppableTask: string | undefined;
-}
-
-interface Preparation {
-  readonly target: RunTarget;
-  readonly headers: Pick<StartHeaders, 'admin' | 'actingUserId' | 'clientAddress'>;
-  readonly deadline: StoreDeadline;
-}
-
-interface Admission {
-  readonly idempotency: AdmitRequest['idempotency'];
-  readonly headers: Pick<StartHeaders, 'traceparent' | 'apiKey' | 'onAdmitted'>;
-  readonly deadline: StoreDeadline;
 }
 
 /** Refuses `on_completion: delete` for a thread that the client named, because only the client may delete it. */
