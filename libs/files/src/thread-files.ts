@@ -1,6 +1,6 @@
 import { omitUndefined } from '@caribou/contracts';
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, fstatSync, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
@@ -47,6 +47,9 @@ import {
 export const MAX_FILE_BYTES = 512 * 1024 * 1024;
 const PRIVATE_MODE = 0o700;
 
+/** What the file system says of a file; times in milliseconds. */
+export type WrittenFile = Pick<Stats, 'ino' | 'size' | 'mtimeMs'>;
+
 export interface ThreadFiles {
   /**
    * Makes the three directories, owned by the user of the thread's commands. With `owner`, that is him from then on, and
@@ -63,8 +66,19 @@ export interface ThreadFiles {
   resolvePath(thread: ThreadKey, path: string): ResolvedPath;
   /** A readable descriptor of a regular file, of a skill too; the caller closes it. @throws {FileRefusedError} */
   openFile(thread: ThreadKey, path: string): Promise<FileHandle>;
-  /** Replaces a file whole, or creates it and the directories above it. Bytes written. @throws {FileRefusedError} */
-  replace(thread: ThreadKey, path: string, content: Uint8Array): Promise<number>;
+  /**
+   * Replaces a file whole, or creates it and the directories above it.
+   *
+   * @param onWritten called with the new file, which has all bytes, right before it gets the path
+   * @returns bytes written
+   * @throws {FileRefusedError}
+   */
+  replace(
+    thread: ThreadKey,
+    path: string,
+    content: Uint8Array,
+    onWritten?: (file: WrittenFile) => void,
+  ): Promise<number>;
   /** Adds to the end of a file, or creates it. Bytes added. @throws {FileRefusedError} */
   append(thread: ThreadKey, path: string, content: Uint8Array): Promise<number>;
 }
@@ -86,7 +100,13 @@ async function modeToKeep(directory: FileHandle, location: FileLocation, path: s
 async function replaceIn(
   directory: FileHandle,
   location: FileLocation,
-  file: { content: Uint8Array; mode: number; owner: CommandIdentity; requireMayWrite: () => void },
+  file: {
+    content: Uint8Array;
+    mode: number;
+    owner: CommandIdentity;
+    requireMayWrite: () => void;
+    onWritten: ((file: WrittenFile) => void) | undefined;
+  },
 ): Promise<void> {
   const temporary = below(directory, `.caribou-${randomUUID()}`);
   const handle = await open(temporary, NEW_FILE, TEMPORARY_MODE);
@@ -94,6 +114,7 @@ async function replaceIn(
     await handle.writeFile(file.content);
     await giveTo(handle, file.owner);
     await handle.chmod(file.mode);
+    file.onWritten?.(fstatSync(handle.fd));
     file.requireMayWrite();
     await rename(temporary, below(directory, location.name));
   } catch (error) {
@@ -201,11 +222,11 @@ export function threadFiles(
       openFileAt(roots, thread, path).catch((error: unknown) => {
         throw toFileRefused(error, path);
       }),
-    replace: (thread, path, content) =>
+    replace: (thread, path, content, onWritten) =>
       within(thread, path, async (parent, location, owner) => {
         if (content.byteLength > MAX_FILE_BYTES) throw new FileRefusedError('too_large', path);
         const mode = await modeToKeep(parent, location, path);
-        await replaceIn(parent, location, { content, mode, owner, requireMayWrite });
+        await replaceIn(parent, location, { content, mode, owner, requireMayWrite, onWritten });
         return content.byteLength;
       }),
     append: (thread, path, content) =>

@@ -1,7 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandIdentity } from '@caribou/core';
 import { UnavailableError } from '@caribou/contracts';
+import { waitFor } from '@caribou/testing';
 import { type Machine, PlaneFixture } from '../../testing/plane-fixture.js';
 import { type ThreadFiles, threadFiles } from '../../thread-files.js';
 
@@ -66,6 +68,26 @@ describe('contents that are stored while they are written', () => {
     writeFileSync(onDisk(), now);
     await machine.publish(thread, [PATH]);
     expect(await elsewhere()).toBe(now);
+  });
+
+  test('are not those of a file that a command has changed without a trace in its times: the next scan finds it', async () => {
+    await files.replace(thread, PATH, bytesOf(3_000, 'a'));
+    const times = join(machine.homeDir, 'times');
+    execFileSync('touch', ['-r', onDisk(), times]);
+    writeFileSync(onDisk(), 'b'.repeat(3_000));
+    execFileSync('touch', ['-r', times, onDisk()]);
+    await machine.publish(thread, [PATH]);
+    await machine.publish(thread);
+    expect(await elsewhere()).toBe('b'.repeat(3_000));
+  });
+
+  test('are those of a file that was written long ago, if it has these bytes', async () => {
+    await files.replace(thread, PATH, bytesOf(3_000, 'a'));
+    const { ctimeMs } = statSync(onDisk());
+    await waitFor(() => Date.now() > ctimeMs + 100, { what: 'another time' });
+    const before = plane.objects.calls.put;
+    await machine.publish(thread, [PATH]);
+    expect([plane.objects.calls.put, await elsewhere()]).toEqual([before + 1, 'a'.repeat(3_000)]);
   });
 
   test('of two writes before the publication the last one counts', async () => {

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { BegunContents, StoredFile, ThreadKey, TreeStore } from '@caribou/core';
-import type { ThreadFiles } from '../../thread-files.js';
+import type { ThreadFiles, WrittenFile } from '../../thread-files.js';
 import type { LocalTree } from '../local/local-tree.js';
 import { localSource } from '../local/local-source.js';
+import type { Stamp } from '../local/stamps.js';
 import { treePathOf } from '../tree/tree-nodes.js';
 
 /** Larger files are stored after they are written, in bytes: they are streamed then, and not in memory. */
@@ -13,6 +14,8 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** The bytes of a file that is being written, on their way to the store. */
 export interface BegunWrite {
   readonly bytes: Uint8Array;
+  /** The file, once it has all bytes. */
+  written: WrittenFile | undefined;
   readonly contents: Promise<BegunContents>;
 }
 
@@ -43,7 +46,7 @@ export class BegunWrites {
         const begun = this.begin(thread.userId, content);
         this.begun.set(key, begun);
         try {
-          return await files.replace(thread, path, content);
+          return await files.replace(thread, path, content, (written) => (begun.written = written));
         } catch (error) {
           if (this.begun.peek(key) === begun) this.begun.delete(key);
           throw error;
@@ -72,28 +75,38 @@ export class BegunWrites {
     const contents = this.store.begin(userId, [source], () => undefined);
     // A failure is the publication's, which may never ask for this write.
     contents.catch(() => undefined);
-    return { bytes, contents };
+    return { bytes, written: undefined, contents };
   }
 }
 
-/** What the store has for a file on the disk that has just the bytes of the write; undefined when it has others. */
+/**
+ * What the store has for a file on the disk that has just the bytes of the write; undefined when it has others. A file that was written a
+ * moment ago is known by its inode and time: the next scan compares the bytes of such a file in any case, as they may change under the
+ * same stamp. Those of other files are compared now.
+ */
 export async function contentsOfWrite(
   local: LocalTree,
-  path: string,
-  { bytes, contents }: BegunWrite,
+  { path, stamp, isSettled }: { readonly path: string; readonly stamp: Stamp; readonly isSettled: boolean },
+  write: BegunWrite,
 ): Promise<{ readonly file: StoredFile; readonly stored: () => Promise<void> } | undefined> {
+  if (stamp.size !== write.bytes.byteLength) return undefined;
+  const isKnown = !isSettled && stamp.ino === write.written?.ino && stamp.mtimeMs === write.written.mtimeMs;
+  if (!isKnown && !(await hasBytes(local, path, write.bytes))) return undefined;
+  const { files, stored } = await write.contents;
+  const [file] = files;
+  return file === null || file === undefined ? undefined : { file, stored };
+}
+
+async function hasBytes(local: LocalTree, path: string, bytes: Uint8Array): Promise<boolean> {
   let at = 0;
   for await (const piece of localSource(local, path, bytes.byteLength).open()) {
     if (
       !Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength).equals(bytes.subarray(at, at + piece.byteLength))
     )
-      return undefined;
+      return false;
     at += piece.byteLength;
   }
-  if (at < bytes.byteLength) return undefined;
-  const { files, stored } = await contents;
-  const [file] = files;
-  return file === null || file === undefined ? undefined : { file, stored };
+  return at === bytes.byteLength;
 }
 
 const keyOf = ({ userId, threadId }: ThreadKey, treePath: string): string => `${userId}/${threadId}/${treePath}`;

@@ -107,8 +107,8 @@ export class StoreChanges {
     const waits: (() => Promise<void>)[] = [];
     for (const candidate of candidates) {
       const write = this.found.begun.get(candidate.path);
-      const isAlike = write !== undefined && write.bytes.byteLength === candidate.stamp.size;
-      const contents = isAlike ? await contentsOfWrite(this.local, candidate.path, write) : undefined;
+      const file = { ...candidate, isSettled: isSettled(candidate.stamp, this.found.changes.clockMs) };
+      const contents = write && (await contentsOfWrite(this.local, file, write));
       if (contents === undefined) {
         unknown.push(candidate);
         continue;
