@@ -48,8 +48,14 @@ export interface TreeStore {
    * The same, without waiting for the last objects: what is made of the results may be stored meanwhile.
    *
    * @param find contents that it finds are not stored again
+   * @param needed resolves when the contents are needed; when it rejects, they may not be stored
    */
-  begin(userId: string, sources: readonly FileSource[], find: FindContent): Promise<BegunContents>;
+  begin(
+    userId: string,
+    sources: readonly FileSource[],
+    find: FindContent,
+    needed?: Promise<unknown>,
+  ): Promise<BegunContents>;
   /**
    * The bytes of a file. The whole file is checked against its checksum, a range is not.
    *

@@ -28,6 +28,11 @@ export interface ObjectBytes {
    * only on a way on which they can be altered, and computes it only if it needs it.
    */
   readonly sha256?: string;
+  /**
+   * The object is needed once this resolves, and not at all when it rejects: a store may wait for it when the bytes are where they are to
+   * be, and fail with its reason.
+   */
+  readonly needed?: Promise<unknown>;
 }
 
 /** A body of known length and checksum that is read while it is stored: it is compared with both each time it is read. */

@@ -62,6 +62,27 @@ describe('files', () => {
     expect(readdirSync(root)).toEqual(['TEMPORARY']);
   });
 
+  test.each([true, false])(
+    'an object gets its place when it is needed, and leaves nothing when it is not; durable: %s',
+    async (durable) => {
+      const { root, store } = newStore({ durable });
+      let decide = (): void => undefined;
+      const needed = new Promise<void>((resolve) => (decide = resolve));
+      const bytes = Buffer.from('x');
+      const put = store.put('a/b', { bytes, needed });
+      const temporaries = (): string[] => readdirSync(join(root, 'TEMPORARY'));
+      await waitFor(() => readdirSync(root).includes('a'), { what: 'the directory of the object' });
+      expect([await store.head('a/b'), temporaries().length]).toEqual([undefined, 1]);
+      decide();
+      await put;
+      expect(await store.head('a/b')).toMatchObject({ size: 1 });
+      await expect(store.put('a/c', { bytes, needed: Promise.reject(new RangeError('no room')) })).rejects.toThrow(
+        'no room',
+      );
+      expect([await store.head('a/c'), temporaries()]).toEqual([undefined, []]);
+    },
+  );
+
   test('directories without objects are removed, also while others are stored in them', async () => {
     const { root, store } = newStore({ durable: false });
     const keys = Array.from({ length: 60 }, (_, index) => `a/b/${index % 2}/${index}`);

@@ -39,7 +39,8 @@ export class FolderObjectStore implements OpenedStore {
     checkKey(key);
     checkBody(body);
     const { path: root, isDurable } = this.#settings;
-    const target = { root, file: fileOf(root, key), isDurable, durableDirectories: this.#durableDirectories };
+    const needed = 'bytes' in body ? body.needed : undefined;
+    const target = { root, file: fileOf(root, key), isDurable, needed, durableDirectories: this.#durableDirectories };
     await this.#inTime({ signal, bytes: sizeOf(body) }, (stop) =>
       writeObject(openChecked(key, body), { ...target, signal: stop }),
     );

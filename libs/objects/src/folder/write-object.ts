@@ -19,12 +19,14 @@ export interface WriteOptions {
   readonly file: string;
   /** Whether the object must survive a power cut once this has returned. */
   readonly isDurable: boolean;
-  /** Directories that this process has brought to the disk, to which this call adds. */
+  /** Of this process; the call adds to it. */
   readonly durableDirectories: DurableDirectories;
+  /** The object gets its place after this; when it rejects, there is none. */
+  readonly needed?: Promise<unknown> | undefined;
   readonly signal: AbortSignal;
 }
 
-/** A bounded set of paths. */
+/** A bounded set of paths: of directories whose own names are on the disk. */
 export type DurableDirectories = LRUCache<string, true>;
 
 /**
@@ -52,14 +54,20 @@ interface Draft {
 
 /** Whether there was no such object before. */
 async function placeObject(handle: FileHandle, { temporary, pieces }: Draft, options: WriteOptions): Promise<boolean> {
-  const { file, isDurable, signal } = options;
+  const { file, isDurable, needed, signal } = options;
+  const absence = isDurable ? isAbsent(file) : Promise.resolve(true);
+  absence.catch(() => undefined);
   try {
     for await (const piece of pieces) {
       signal.throwIfAborted();
       await handle.writeFile(piece);
     }
-    const isNew = !isDurable || (await isAbsent(file));
+    const isNew = await absence;
     if (!isNew) await handle.sync();
+    if (needed !== undefined) {
+      if (!options.durableDirectories.has(dirname(file))) await makeDirectory(options);
+      await needed;
+    }
     await moveToPlace(temporary, options);
     return isNew;
   } catch (error) {
@@ -91,15 +99,20 @@ async function createFile(temporary: string): Promise<FileHandle> {
   }
 }
 
-async function moveToPlace(temporary: string, { root, file, durableDirectories, signal }: WriteOptions): Promise<void> {
+/** Makes the directory of an object, which others may have removed as it was empty. */
+async function makeDirectory({ root, file, durableDirectories }: WriteOptions): Promise<void> {
+  const made = await mkdir(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
+  if (made === undefined) return;
+  for (const directory of directoriesOf(root, file))
+    if (directory.startsWith(made)) durableDirectories.delete(directory);
+}
+
+async function moveToPlace(temporary: string, options: WriteOptions): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    signal.throwIfAborted();
+    options.signal.throwIfAborted();
     try {
-      if (attempt > 1) {
-        for (const directory of directoriesOf(root, file)) durableDirectories.delete(directory);
-        await mkdir(dirname(file), { recursive: true, mode: DIRECTORY_MODE });
-      }
-      await rename(temporary, file);
+      if (attempt > 1) await makeDirectory(options);
+      await rename(temporary, options.file);
       return;
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT' || attempt === MOVE_ATTEMPTS) throw error;
@@ -107,12 +120,15 @@ async function moveToPlace(temporary: string, { root, file, durableDirectories, 
   }
 }
 
-/** Brings the name of an object to the disk, and the directories above when one of them may be new. */
+/** Brings the name of an object to the disk, and those of new directories above it. */
 async function syncDirectories({ root, file, durableDirectories }: WriteOptions): Promise<void> {
-  const [parent = root, ...above] = directoriesOf(root, file);
-  if (durableDirectories.has(parent)) return syncDirectory(parent);
-  await Promise.all([parent, ...above].map(syncDirectory));
-  for (const directory of [parent, ...above]) durableDirectories.set(directory, true);
+  const synced: string[] = [];
+  for (const directory of directoriesOf(root, file)) {
+    await syncDirectory(directory);
+    if (durableDirectories.has(directory)) break;
+    synced.push(directory);
+  }
+  for (const directory of synced) durableDirectories.set(directory, true);
 }
 
 /** Brings a directory to the disk; one that is gone has lost its objects to a removal. */

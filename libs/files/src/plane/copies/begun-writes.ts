@@ -43,10 +43,14 @@ export class BegunWrites {
         const isTooLarge = content.byteLength === 0 || content.byteLength > MAX_FILE_BYTES;
         if (treePath === undefined || isTooLarge) return files.replace(thread, path, content);
         const key = keyOf(thread, treePath);
-        const begun = this.begin(thread.userId, content);
+        let file: WrittenFile | undefined;
+        const writing = files.replace(thread, path, content, (written) => (file = written));
+        const begun = this.begin(thread.userId, content, writing);
         this.begun.set(key, begun);
         try {
-          return await files.replace(thread, path, content, (written) => (begun.written = written));
+          const length = await writing;
+          begun.written = file;
+          return length;
         } catch (error) {
           if (this.begun.peek(key) === begun) this.begun.delete(key);
           throw error;
@@ -70,9 +74,9 @@ export class BegunWrites {
     return taken;
   }
 
-  private begin(userId: string, bytes: Uint8Array): BegunWrite {
+  private begin(userId: string, bytes: Uint8Array, writing: Promise<unknown>): BegunWrite {
     const source = { size: bytes.byteLength, open: () => piecesOf(bytes) };
-    const contents = this.store.begin(userId, [source], () => undefined);
+    const contents = this.store.begin(userId, [source], () => undefined, writing);
     // A failure is the publication's, which may never ask for this write.
     contents.catch(() => undefined);
     return { bytes, written: undefined, contents };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BegunContents, FileSource, FindContent, ObjectBytes, ObjectStore, StoredFile } from '@caribou/core';
-import { ConflictError } from '@caribou/contracts';
-import { sha256Of } from '../../file-hash.js';
+import { ConflictError, omitUndefined } from '@caribou/contracts';
+import { sha256Aside, sha256Of } from '../../file-hash.js';
 import { inParallel } from '../in-parallel.js';
 import { newBlobKey, newPackKey } from './object-keys.js';
 
@@ -22,6 +22,8 @@ export interface ContentWork {
   readonly userId: string;
   readonly sources: readonly FileSource[];
   readonly find: FindContent;
+  /** Resolves when contents that fit into memory are needed. */
+  readonly needed?: Promise<unknown> | undefined;
 }
 
 interface Position {
@@ -34,6 +36,9 @@ interface Piece {
   readonly bytes: Buffer;
   readonly sha256: string;
 }
+
+/** Checksums of fewer bytes are computed at once. */
+const ASIDE_BYTES = 64 * 1024;
 
 /** Sources that are read at the same time; each is smaller than a packed file. */
 const MAX_READS = 8;
@@ -85,11 +90,12 @@ export class ContentWriter {
   }
 
   /** Begins to send an object, as soon as no more than may be are under way. */
-  private async send(key: string, body: ObjectBytes): Promise<void> {
+  private async send(key: string, { bytes, sha256 }: ObjectBytes): Promise<void> {
     if (this.running.size >= this.options.maxUploads) await Promise.race(this.running);
     this.requireNoFailure();
+    const { needed } = this.work;
     const upload = this.work.store
-      .put(key, body)
+      .put(key, { bytes, ...omitUndefined({ sha256, needed }) })
       .catch((error: unknown) => {
         this.failures.push(error);
       })
@@ -160,7 +166,9 @@ export class ContentWriter {
 
 async function pieceOf({ index, source }: Position): Promise<Piece | null> {
   const bytes = await bytesOf(source);
-  return bytes && { index, bytes, sha256: sha256Of(bytes) };
+  if (bytes === null) return null;
+  const isLarge = bytes.byteLength >= ASIDE_BYTES;
+  return { index, bytes, sha256: isLarge ? await sha256Aside(bytes) : sha256Of(bytes) };
 }
 
 /** The bytes of a source; null when they are fewer or more than it says. */

@@ -36,8 +36,8 @@ export interface ObjectTreeStore extends TreeStore {
 export function objectTreeStore(store: ObjectStore, options: Partial<TreeStoreOptions> = {}): ObjectTreeStore {
   const resolved = { ...DEFAULTS, ...options };
   const manifests = new Manifests(store, resolved);
-  const begin: TreeStore['begin'] = (userId, sources, find) =>
-    new ContentWriter({ store, userId, sources, find }, resolved).begin();
+  const begin: TreeStore['begin'] = (userId, sources, find, needed) =>
+    new ContentWriter({ store, userId, sources, find, needed }, resolved).begin();
   return {
     read: async (userId, trees, part) => {
       const key = trees[part];
