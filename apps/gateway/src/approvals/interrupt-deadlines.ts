@@ -13,7 +13,7 @@ import type { AdmitRequest, ThreadStore, WaitingThreads } from '@caribou/state';
 import { Injectable } from '@nestjs/common';
 import { decidedOf, decisionLine } from '../runs/decision-lines.js';
 import { parseAssistantId } from '../assistants/assistant-catalog.js';
-import { admitRequest, continueWith } from '../runs/run-request.js';
+import { admitRequest, continueWith } from '../runs/requests/run-request.js';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 

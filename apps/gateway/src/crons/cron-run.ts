@@ -1,7 +1,7 @@
 import { type CronSpec, newId, RunCreate } from '@caribou/contracts';
 import type { CronRun } from '@caribou/state';
 import { parse } from '../http/parse-input.js';
-import type { RunTarget } from '../runs/run-request.js';
+import type { RunTarget } from '../runs/requests/run-request.js';
 import { stableId } from '../runs/streams/projections/stable-id.js';
 import type { ReadCron } from './cron-spec.js';
 

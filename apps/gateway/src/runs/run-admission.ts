@@ -8,12 +8,12 @@ import type { GatewaySettings } from '../settings.js';
 import { decisionLine } from './decision-lines.js';
 import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
-import { admitRequest, continueWith, type RunTarget } from './run-request.js';
+import { admitRequest, continueWith, type RunTarget } from './requests/run-request.js';
 import type { AdmittedRun, StartHeaders } from './started-run.js';
-import { checkSteering } from './steering-input.js';
+import { checkSteering } from './requests/steering-input.js';
 import type { StoreDeadline } from './store/store-deadline.js';
 import { storeRun } from './store/store-run.js';
-import { timedFieldsOf } from './timed-request.js';
+import { timedFieldsOf } from './requests/timed-request.js';
 
 export interface Preparation {
   readonly target: RunTarget;

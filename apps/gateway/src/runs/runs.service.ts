@@ -20,8 +20,8 @@ import { parse } from '../http/parse-input.js';
 import { Dependency, type GatewayBus } from '../dependency.js';
 import { idempotencyOf } from './idempotency.js';
 import { publishEnds, RunAdmission } from './run-admission.js';
-import type { RunTarget } from './run-request.js';
-import { resumeRequest } from './resume-request.js';
+import type { RunTarget } from './requests/run-request.js';
+import { resumeRequest } from './requests/resume-request.js';
 import type { AdmittedRun, StartHeaders } from './started-run.js';
 import { StoreDeadline } from './store/store-deadline.js';
 

@@ -6,13 +6,13 @@ import {
   NotFoundError,
   QuotaError,
   RateLimitedError,
+  UserId,
 } from '@caribou/contracts';
 import { stateTooLarge } from '../checkpoints/state-updates.js';
 import type { AdmitRequest } from '../ports/admission.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import type { Reply } from '../redis/thread-call.js';
 import { tooManyThreads } from '../threads/thread-records.js';
-import { createTurnStartRemovedError, readRegeneratedRunId } from './regenerated-turn.js';
 import { refusedSteering } from './steering-call.js';
 
 /** The error for an idempotency key that is used for another request. */
@@ -148,3 +148,18 @@ function refusalOfTime(outcome: unknown, settings: StoreSettings): Error {
       return new BugError(`unknown reply of admit: ${String(outcome)}`);
   }
 }
+
+/** Returns the run whose turn a request regenerates, from the client's metadata; '' when there is none. */
+export function readRegeneratedRunId({ metadata }: Pick<AdmitRequest, 'metadata'>): string {
+  const { regenerate_from_run_id: source } = metadata;
+  const named = source === undefined ? undefined : UserId.safeParse(source);
+  return named?.data ?? '';
+}
+
+/** The error for a turn that is to be regenerated when the checkpoint from which it began was removed. */
+export const createTurnStartRemovedError = (checkpointId: string, cause?: unknown): ConflictError =>
+  new ConflictError(
+    `this message cannot be regenerated: checkpoint_id ${checkpointId}, from which its turn began, is no longer stored; ` +
+      'send the message as a new turn instead',
+    { details: { checkpointId }, cause },
+  );

@@ -20,8 +20,7 @@ import { callThread, type Reply } from '../redis/thread-call.js';
 import { endParams, timedParams } from '../shared/timed-params.js';
 import { budgetCheck } from '../usage/usage-call.js';
 import { budgetSpent } from '../usage/budget-state.js';
-import { otherBody, refusal } from './admission-refusals.js';
-import { readRegeneratedRunId } from './regenerated-turn.js';
+import { otherBody, refusal, readRegeneratedRunId } from './admission-refusals.js';
 import { joinedResult, steeringCall } from './steering-call.js';
 
 const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };

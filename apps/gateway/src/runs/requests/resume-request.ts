@@ -1,5 +1,5 @@
 import { ConflictError, RunCreate, type RunRecord, type ThreadInterrupts } from '@caribou/contracts';
-import { parse } from '../http/parse-input.js';
+import { parse } from '../../http/parse-input.js';
 
 /**
  * The request that continues a paused run with its settings.

@@ -1,6 +1,6 @@
 import { AppError, InvalidRequestError, type RunCreate } from '@caribou/contracts';
 import type { AdmitRequest } from '@caribou/state';
-import type { GatewaySettings } from '../settings.js';
+import type { GatewaySettings } from '../../settings.js';
 
 /**
  * What a request says about the time of its run and the announcement of its end.

@@ -3,7 +3,7 @@
   KEYS[1] conversions of the thread, hash
   ARGV    file, token, ms of the lease, record to begin with ('' to take over)
   Reply  the record; nil when there is none to take over: nothing is written ]]
--- @include ../includes/clock.lua
+-- @include ../../includes/clock.lua
 local file, token, lease_ms, record = unpack(ARGV)
 if record == '' then
   local known = redis.call('HMGET', KEYS[1], 'r:' .. file, 'l:' .. file)

@@ -1,5 +1,5 @@
 import { InvalidRequestError } from '@caribou/contracts';
-import type { ResolvedRun } from './run-inputs.js';
+import type { ResolvedRun } from '../run-inputs.js';
 
 /**
  * Checks that a request of strategy `steer` can join a run: it consists of messages of the user.

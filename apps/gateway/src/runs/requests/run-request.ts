@@ -11,10 +11,10 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import type { AdmitRequest } from '@caribou/state';
-import type { NamedAssistant } from '../assistants/assistant-catalog.js';
-import { parse } from '../http/parse-input.js';
-import type { GatewaySettings } from '../settings.js';
-import type { ResolvedRun } from './run-inputs.js';
+import type { NamedAssistant } from '../../assistants/assistant-catalog.js';
+import { parse } from '../../http/parse-input.js';
+import type { GatewaySettings } from '../../settings.js';
+import type { ResolvedRun } from '../run-inputs.js';
 
 /** The thread that a run is started on. */
 export interface RunTarget {

@@ -1,15 +1,15 @@
 import type { ConversionRecord, ConversionStore, PendingConversion, ThreadKey } from '@caribou/core';
-import type { RedisConnection } from '../redis/connection.js';
-import { loadScript } from '../redis/scripts.js';
-import { parseStored } from '../redis/stored-json.js';
+import type { RedisConnection } from '../../redis/connection.js';
+import { loadScript } from '../../redis/scripts.js';
+import { parseStored } from '../../redis/stored-json.js';
 
 const scripts = {
-  claim: loadScript('files/claim-conversion'),
-  update: loadScript('files/update-conversion'),
-  delete: loadScript('files/delete-conversion'),
-  note: loadScript('files/note-uploads'),
-  since: loadScript('files/uploads-since'),
-  withdraw: loadScript('files/withdraw-uploads'),
+  claim: loadScript('files/conversions/claim-conversion'),
+  update: loadScript('files/conversions/update-conversion'),
+  delete: loadScript('files/conversions/delete-conversion'),
+  note: loadScript('files/conversions/note-uploads'),
+  since: loadScript('files/conversions/uploads-since'),
+  withdraw: loadScript('files/conversions/withdraw-uploads'),
 };
 
 /** Records of uploads and their conversion: a hash per thread, removed with the thread. */
