@@ -27,6 +27,7 @@ export class Machine {
   constructor(
     private readonly plane: PlaneFixture,
     private readonly maxWalked: number,
+    private readonly minShare: number,
   ) {
     this.copies = this.newCopies();
   }
@@ -75,6 +76,7 @@ export class Machine {
       store: objectTreeStore(this.plane.objects, SMALL),
       owner: commandIdentity(),
       maxWalked: this.maxWalked,
+      minShare: this.minShare,
     });
   }
 }
@@ -85,8 +87,8 @@ export class PlaneFixture {
   readonly generations = new MemoryGenerations();
   private readonly machines: Machine[] = [];
 
-  machine(maxWalked = 2_000): Machine {
-    const made = new Machine(this, maxWalked);
+  machine(maxWalked = 2_000, minShare = 2_000): Machine {
+    const made = new Machine(this, maxWalked, minShare);
     this.machines.push(made);
     return made;
   }

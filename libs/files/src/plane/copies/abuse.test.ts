@@ -27,12 +27,13 @@ const at = (machine: Machine, path: string): string => join(machine.userData(thr
 
 describe('local copies of a user who interferes', () => {
   test.each([
-    { how: 'walked', maxWalked: 2_000 },
-    { how: 'scanned by find', maxWalked: 0 },
+    { how: 'walked', maxWalked: 2_000, minShare: 2_000 },
+    { how: 'scanned by find', maxWalked: 0, minShare: 2_000 },
+    { how: 'scanned by two finds', maxWalked: 0, minShare: 0 },
   ])(
     'nothing outside is read or written while names are exchanged, $how',
-    async ({ maxWalked }) => {
-      const machine = plane.machine(maxWalked);
+    async ({ maxWalked, minShare }) => {
+      const machine = plane.machine(maxWalked, minShare);
       const other = plane.machine();
       await machine.refresh(thread);
       const outside = join(machine.homeDir, 'outside');
@@ -63,24 +64,27 @@ describe('local copies of a user who interferes', () => {
     120_000,
   );
 
-  test('directories that were exchanged, with files of the same names, are read again', async () => {
-    const machine = plane.machine(0);
-    const other = plane.machine();
-    await machine.refresh(thread);
-    for (const name of ['a', 'b']) {
-      mkdirSync(at(machine, `workspace/${name}/deep`), { recursive: true });
-      writeFileSync(at(machine, `workspace/${name}/deep/same`), name);
-    }
-    await machine.publish(thread);
-    await machine.publish(thread);
-    renameSync(at(machine, 'workspace/a'), at(machine, 'workspace/c'));
-    renameSync(at(machine, 'workspace/b'), at(machine, 'workspace/a'));
-    renameSync(at(machine, 'workspace/c'), at(machine, 'workspace/b'));
-    await machine.publish(thread);
-    await other.refresh(thread);
-    expect(other.snapshot(thread)).toEqual(machine.snapshot(thread));
-    expect(readFileSync(at(other, 'workspace/a/deep/same'), 'utf8')).toBe('b');
-  });
+  test.each([2_000, 0])(
+    'directories that were exchanged, with files of the same names, are read again',
+    async (minShare) => {
+      const machine = plane.machine(0, minShare);
+      const other = plane.machine();
+      await machine.refresh(thread);
+      for (const name of ['a', 'b']) {
+        mkdirSync(at(machine, `workspace/${name}/deep`), { recursive: true });
+        writeFileSync(at(machine, `workspace/${name}/deep/same`), name);
+      }
+      await machine.publish(thread);
+      await machine.publish(thread);
+      renameSync(at(machine, 'workspace/a'), at(machine, 'workspace/c'));
+      renameSync(at(machine, 'workspace/b'), at(machine, 'workspace/a'));
+      renameSync(at(machine, 'workspace/c'), at(machine, 'workspace/b'));
+      await machine.publish(thread);
+      await other.refresh(thread);
+      expect(other.snapshot(thread)).toEqual(machine.snapshot(thread));
+      expect(readFileSync(at(other, 'workspace/a/deep/same'), 'utf8')).toBe('b');
+    },
+  );
 
   test('deep directories and what is not readable do not stop a publication', async () => {
     const machine = plane.machine();

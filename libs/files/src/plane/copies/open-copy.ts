@@ -17,6 +17,8 @@ export interface CopyParts {
   readonly writes: BegunWrites;
   /** Copies with more entries are scanned by find. */
   readonly maxWalked: number;
+  /** Two finds share a copy when each has at least so many entries. */
+  readonly minShare: () => number;
   /** Larger files are skipped, in bytes. */
   readonly maxFileBytes: number;
 }
@@ -41,19 +43,18 @@ export type CopyRecord = 'kept' | 'lost' | 'none';
 
 /** Runs `work` on the opened copy of a thread, which is closed afterwards. The data directories exist. */
 export async function withCopy<T>(
-  { homeDir, indexes, maxWalked, maxFileBytes }: CopyParts,
+  { homeDir, indexes, maxWalked, minShare, maxFileBytes }: CopyParts,
   thread: ThreadKey,
   work: (target: ScanTarget, record: CopyRecord) => Promise<T>,
 ): Promise<T> {
   const wasUsed = indexes.usedMs(thread) !== undefined;
   if (!wasUsed) await indexes.prepare(thread);
   const index = indexes.load(thread);
-  const userData = userDataOf(homeDir, thread);
   const clockMs = indexes.clockMs(thread);
-  const local = new LocalTree(userData);
+  const local = new LocalTree(userDataOf(homeDir, thread));
   try {
     const record = index === undefined ? (wasUsed ? 'lost' : 'none') : 'kept';
-    return await work({ local, userData, index: index ?? newIndex(), clockMs, maxWalked, maxFileBytes }, record);
+    return await work({ local, index: index ?? newIndex(), clockMs, maxWalked, minShare, maxFileBytes }, record);
   } finally {
     local.close();
   }

@@ -43,17 +43,18 @@ const read = (machine: Machine, path: string): string => readFileSync(at(machine
 
 describe('WorkingCopies', () => {
   asRoot.each([
-    { how: 'walked', maxWalked: 2_000, runs: 40 },
-    { how: 'scanned by find', maxWalked: 0, runs: 10 },
+    { how: 'walked', maxWalked: 2_000, minShare: 2_000, runs: 40 },
+    { how: 'scanned by find', maxWalked: 0, minShare: 2_000, runs: 10 },
+    { how: 'scanned by two finds', maxWalked: 0, minShare: 0, runs: 10 },
   ])(
     'any history of changes is the same on another machine, $how',
-    async ({ maxWalked, runs }) => {
+    async ({ maxWalked, minShare, runs }) => {
       const rounds = fc.array(fc.array(randomChange, { maxLength: 12 }), { minLength: 1, maxLength: 5 });
       await fc.assert(
         fc.asyncProperty(rounds, async (history) => {
           const own = new PlaneFixture();
           try {
-            const machines = [own.machine(maxWalked), own.machine(maxWalked)] as const;
+            const machines = [own.machine(maxWalked, minShare), own.machine(maxWalked, minShare)] as const;
             for (const [round, changes] of history.entries()) {
               const [worker, other] = round % 2 === 0 ? machines : [machines[1], machines[0]];
               await worker.refresh(thread);

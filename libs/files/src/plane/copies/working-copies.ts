@@ -1,4 +1,5 @@
 import { type CommandIdentity, commandIdentity, type FileHead, type ThreadKey, type TreeStore } from '@caribou/core';
+import { hasFreeProcessor } from '../local/free-processor.js';
 import { IndexFiles } from '../local/index-files.js';
 import type { ThreadFiles } from '../../thread-files.js';
 import { BegunWrites } from './begun-writes.js';
@@ -16,11 +17,15 @@ export interface WorkingCopyOptions {
   readonly owner?: CommandIdentity;
   /** Copies with more entries are scanned by a process of its own. */
   readonly maxWalked?: number;
+  /** Two processes share a scan when each has at least so many entries; by default only while a processor is free. */
+  readonly minShare?: number;
   /** Larger files are left out, in bytes. */
   readonly maxFileBytes?: number;
 }
 
 const MAX_WALKED = 2_000;
+/** What find looks at in twice the time that one more process takes to start. */
+const MIN_SHARE = 2_000;
 const MAX_FILE_BYTES = 16 * 1024 ** 3;
 
 /**
@@ -40,7 +45,7 @@ const MAX_FILE_BYTES = 16 * 1024 ** 3;
 export class WorkingCopies {
   private readonly parts: CopyParts;
 
-  constructor({ homeDir, store, owner, maxWalked, maxFileBytes }: WorkingCopyOptions) {
+  constructor({ homeDir, store, owner, maxWalked, minShare, maxFileBytes }: WorkingCopyOptions) {
     const identity = owner ?? commandIdentity();
     this.parts = {
       homeDir,
@@ -49,6 +54,7 @@ export class WorkingCopies {
       indexes: new IndexFiles(homeDir, identity),
       writes: new BegunWrites(store),
       maxWalked: maxWalked ?? MAX_WALKED,
+      minShare: () => minShare ?? (hasFreeProcessor() ? MIN_SHARE : Number.POSITIVE_INFINITY),
       maxFileBytes: maxFileBytes ?? MAX_FILE_BYTES,
     };
   }

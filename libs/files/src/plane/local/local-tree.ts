@@ -45,7 +45,22 @@ export function unlessGone<T>(look: () => T): T | undefined {
   }
 }
 
-const descriptorPath = (descriptor: number): string => `/proc/self/fd/${descriptor}`;
+/** A path that leads to what is open, whatever has its name by now. */
+export const descriptorPath = (descriptor: number): string => `/proc/self/fd/${descriptor}`;
+
+/** Names in an open directory, each byte a character, at most `max`. @throws a system error */
+export function namesIn(descriptor: number, max: number): string[] {
+  const listing: Dir = opendirSync(descriptorPath(descriptor), { encoding: 'latin1', bufferSize: 512 });
+  try {
+    const names: string[] = [];
+    for (let entry = listing.readSync(); entry !== null && names.length < max; entry = listing.readSync()) {
+      names.push(entry.name);
+    }
+    return names;
+  } finally {
+    listing.closeSync();
+  }
+}
 
 export class LocalTree {
   private readonly open = new Map<string, number>();
@@ -75,6 +90,11 @@ export class LocalTree {
     return descriptor;
   }
 
+  /** A descriptor of a directory, which the caller closes; of the one that has the data directories for ''. @throws a system error */
+  openDirectory(path: string): number {
+    return openSync(path === '' ? `${descriptorPath(this.root)}/.` : this.at(path), DIRECTORY);
+  }
+
   /** Undefined when there is nothing. @throws a system error when the directory is closed to this process */
   stamp(path: string): Stamp | undefined {
     return unlessGone(() => stampOf(lstatSync(this.at(path))));
@@ -100,16 +120,7 @@ export class LocalTree {
 
   /** Names in a directory, at most `max`. @throws a system error */
   names(path: string, max: number): string[] {
-    const listing: Dir = opendirSync(descriptorPath(this.directory(path)), { encoding: 'latin1', bufferSize: 512 });
-    try {
-      const names: string[] = [];
-      for (let entry = listing.readSync(); entry !== null && names.length < max; entry = listing.readSync()) {
-        names.push(entry.name);
-      }
-      return names;
-    } finally {
-      listing.closeSync();
-    }
+    return namesIn(this.directory(path), max);
   }
 
   /**

@@ -24,12 +24,12 @@ export interface LocalChanges {
 
 export interface ScanTarget {
   readonly local: LocalTree;
-  /** Host path of the directory that has the data directories. */
-  readonly userData: string;
   readonly index: CopyIndex;
   readonly clockMs: number;
   /** Trees with more entries are scanned by find. */
   readonly maxWalked: number;
+  /** Two finds share a tree when each has at least so many entries. */
+  readonly minShare: () => number;
   /** Larger files are skipped. */
   readonly maxFileBytes: number;
 }
@@ -50,11 +50,13 @@ const sinceOf = ({ state }: CopyIndex): number => state.clockMs - CLOCK_MARGIN_M
  * @throws {TooLargeError} for more entries than a tree may have
  */
 export async function scan(target: ScanTarget): Promise<LocalChanges> {
-  const { index, userData, maxWalked } = target;
+  const { local, index, maxWalked, minShare } = target;
   const isLarge = index.entries.size > maxWalked;
-  const changed = isLarge ? await findChanged(userData, sinceOf(index)) : null;
+  const changed = isLarge
+    ? await findChanged(local, index.entries, { sinceMs: sinceOf(index), minShare: minShare() })
+    : null;
   const sighting = emptySighting();
-  if (changed === null) await walkTree(target.local, sighting);
+  if (changed === null) await walkTree(local, sighting);
   else await lookAround(target, sighting, changed);
   return changesOf(target, sighting, true);
 }
