@@ -8,9 +8,9 @@ import { linesOf } from '../support/threads-on-disk.js';
 jest.setTimeout(240_000);
 
 const WITHIN_MS = 120_000;
-/** The lease of a manager, as in production, and the time in which others continue the work of a killed one. */
-const LEASE_MS = 10_000;
-const GUARANTEED_MS = 5_000;
+/** Whether a manager has found the process of another one to be gone, instead of waiting for its lease to lapse. How soon: the bench. */
+const hasReleased = (manager: TestService): boolean =>
+  /"event":"manager\.release","outcome":"ok"/.test(manager.output());
 
 /**
  * A command that writes down its begin and its end. As long as any of its processes lives it holds a lock of the
@@ -71,36 +71,32 @@ async function resultOf(stream: Awaited<ReturnType<typeof beginTurn>>): Promise<
 
 const runTurn = async (word: string): Promise<string> => resultOf(await beginTurn(word, 0));
 
-test('killed, with another manager on its machine: the thread continues within the guaranteed time', async () => {
+test('killed, with another manager on its machine: that one releases its lease, and the thread continues', async () => {
   const victim = await startManager();
   const stream = await beginTurn('first', 60);
-  await startManager();
+  const survivor = await startManager();
 
   await victim.kill9();
-  const killedMs = performance.now();
   const lost = await resultOf(stream);
   const next = await runTurn('next');
-  const tookMs = performance.now() - killedMs;
 
   expect(lost).toContain('may have had effects');
   expect(next).toContain('next is done');
   expect(ledger()).toEqual(['first begins', 'next begins', 'next ends']);
-  expect(tookMs).toBeLessThan(GUARANTEED_MS);
+  expect(hasReleased(survivor)).toBe(true);
 });
 
-test('killed and started again, without another manager: the thread continues before the lease lapses', async () => {
+test('killed and started again, without another manager: the new one releases its lease, and the thread continues', async () => {
   const victim = await startManager();
   const stream = await beginTurn('first', 60);
 
   await victim.kill9();
-  const killedMs = performance.now();
-  await startManager();
+  const successor = await startManager();
   const lost = await resultOf(stream);
-  const tookMs = performance.now() - killedMs;
 
   expect(lost).toContain('may have had effects');
   expect(ledger()).toEqual(['first begins']);
-  expect(tookMs).toBeLessThan(LEASE_MS);
+  expect(hasReleased(successor)).toBe(true);
   expect(await runTurn('next')).toContain('next is done');
 });
 
