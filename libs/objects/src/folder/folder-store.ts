@@ -20,7 +20,7 @@ const MAX_DIRECTORIES = 10_000;
 /**
  * Objects as files in a folder, which several processes and, on a shared disk, several machines can use at once.
  *
- * F1 An object appears by a rename: it is whole or not there, whoever is killed at any moment. A power cut may leave a part of one
+ * F1 An object appears by a rename: it is complete or absent, even if a process is killed at any moment. A power cut may leave a part of one
  *    whose `put` has not returned, unless it was to replace another.
  * F2 A durable store returns from `put` when the file and all directories above it are on the disk.
  * F3 Only files that were named by this store are objects, and no link is followed.

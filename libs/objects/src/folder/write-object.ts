@@ -21,7 +21,7 @@ export interface WriteOptions {
   readonly isDurable: boolean;
   /** Of this process; the call adds to it. */
   readonly durableDirectories: DurableDirectories;
-  /** The object gets its place after this; when it rejects, there is none. */
+  /** The file is renamed to the object's path after this resolves; if it rejects, no object is created. */
   readonly needed?: Promise<unknown> | undefined;
   readonly signal: AbortSignal;
 }

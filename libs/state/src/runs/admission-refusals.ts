@@ -149,7 +149,7 @@ function refusalOfTime(outcome: unknown, settings: StoreSettings): Error {
   }
 }
 
-/** Returns the run whose turn a request regenerates, from the client's metadata; '' when there is none. */
+/** Returns the run whose turn a request regenerates, from the client's metadata; or '' if it regenerates no turn. */
 export function readRegeneratedRunId({ metadata }: Pick<AdmitRequest, 'metadata'>): string {
   const { regenerate_from_run_id: source } = metadata;
   const named = source === undefined ? undefined : UserId.safeParse(source);

@@ -5,14 +5,14 @@ import type { Stamp } from './stamps.js';
 
 /**
  * Entries whose ctime is later than a time, found by GNU find: for 20,000 files a fifth of the time that this process would take,
- * and outside its event loop. Two processes share a large tree. What they print are hints: whoever uses one opens it by descriptors.
+ * and outside its event loop. Two processes share a large tree. What they print may be out of date: the caller opens each path by descriptors.
  */
 
 const TIMEOUT_MS = 120_000;
 const MAX_OUTPUT_BYTES = 128 * 1024 * 1024;
 /** Kind, inode, mode, size, mtime, ctime, path. */
 const FORMAT = '%y %i %m %s %T@ %C@ %p\\0';
-/** Is looked at last and always printed, as a device: a list without it is none. */
+/** A device, and the last starting point, so every complete output ends with it: an output without it is incomplete. */
 const END = '/dev/null';
 /** The number that the first directory of a process has there; the others follow. */
 const FIRST_DESCRIPTOR = 3;
