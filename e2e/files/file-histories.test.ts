@@ -7,7 +7,12 @@ import { HistorySystem } from './histories/system.js';
 const RUNS = Number(process.env['CARIBOU_HISTORIES'] ?? 24);
 const SEED = process.env['CARIBOU_HISTORY_SEED'];
 
-jest.setTimeout(60_000 + RUNS * 10_000);
+/** Most that one history may take; most take less than a second. */
+const HISTORY_MS = 60_000;
+/** Time for all histories and, after a failure, for shorter ones that fail too: then the shortest is reported. */
+const ALL_MS = 60_000 + RUNS * 6_000;
+
+jest.setTimeout(ALL_MS + 2 * HISTORY_MS);
 
 let system: HistorySystem;
 
@@ -19,6 +24,12 @@ afterAll(() => system.stop());
 test('whatever happens to threads, their files are those of the point that they are at', async () => {
   await fc.assert(
     fc.asyncProperty(history, (operations) => new HistoryPlayer(system).play(operations)),
-    { numRuns: RUNS, ...(SEED === undefined ? {} : { seed: Number(SEED) }) },
+    {
+      numRuns: RUNS,
+      timeout: HISTORY_MS,
+      interruptAfterTimeLimit: ALL_MS,
+      markInterruptAsFailure: true,
+      ...(SEED === undefined ? {} : { seed: Number(SEED) }),
+    },
   );
 });

@@ -19,6 +19,8 @@ import { type OpenGateway, openGateway } from '../../../apps/gateway/src/open-ga
 import { Machine } from './machine.js';
 
 const HOUR_MS = 3_600_000;
+/** Nothing renews the leases of the runs, and one on a busy machine may take longer than a lease of the product. */
+const LEASE_MS = 600_000;
 
 interface SystemParts {
   readonly gateway: OpenGateway;
@@ -50,7 +52,7 @@ export class HistorySystem {
   readonly reader: Machine;
 
   private constructor(private readonly parts: SystemParts) {
-    this.runner = redisRunStore(parts.redis);
+    this.runner = redisRunStore(parts.redis, { leaseMs: LEASE_MS });
     this.generations = parts.generations;
     [this.reader, ...this.machines] = parts.machines;
   }
@@ -62,7 +64,7 @@ export class HistorySystem {
     const [nats, server] = await Promise.all([startNats(), startRedis({ appendonly: false })]);
     const env = { NATS_URL: nats.url, REDIS_URL: server.url, OPENAI_API_KEY: 'unused', OPENAI_MODEL: 'm1' };
     const config = loadConfig({ ...env, CARIBOU_HOME: join(folder, 'gateway') }, folder);
-    const place = { path: objects, isDurable: false, timeoutMs: 10_000 };
+    const place = { path: objects, isDurable: false, timeoutMs: 30_000 };
     const files = {
       store: { kind: 'folder', folder: place },
       maxDirectBytes: 1,
@@ -70,9 +72,10 @@ export class HistorySystem {
       machineWaitMs: 1,
       maxCopies: 1,
     } as const;
-    const quotas = { ...config.quotas, requestsPerSecond: 0, maxThreadsPerUser: 0 };
+    // The work of the machines in this process delays the gateway's event loop; that must not look like an overload.
+    const quotas = { ...config.quotas, requestsPerSecond: 0, maxThreadsPerUser: 0, maxEventLoopLagMs: 0 };
     const gateway = await openGateway({ ...config, files, quotas }, silentLogger);
-    const redis = createRedis({ url: server.url, storesFiles: true });
+    const redis = createRedis({ url: server.url, storesFiles: true, commandTimeoutMs: 30_000 });
     const generations = redisFileGenerations(redis);
     const parts = { folder, objects, generations, registry: redisSandboxRegistry(redis) };
     const machines = [await Machine.start(parts), await Machine.start(parts), await Machine.start(parts)] as const;
