@@ -11,7 +11,7 @@ import {
 } from '../support/shifted-system.js';
 import { startWebhookReceiver, type WebhookReceiver } from '../support/webhook-receiver.js';
 
-jest.setTimeout(300_000);
+jest.setTimeout(480_000);
 
 const MINUTE = 60_000;
 const STEP_MS = 3_000;
@@ -67,7 +67,7 @@ async function assertStopped(id: string): Promise<void> {
   expect(await getTask(id)).toMatchObject({ status: 'paused', last_error: `stopped by the agent in run ${stops[0]}` });
 }
 
-const stopCrons = (ids: readonly string[]): Promise<void> => system.stopCrons(ids, 90_000);
+const stopCrons = (ids: readonly string[]): Promise<void> => system.stopCrons(ids, 180_000);
 
 /** Without a hole, and each with one run. */
 function assertComplete(due: ReadonlyMap<number, readonly string[]>): void {

