@@ -70,6 +70,17 @@ describe('usageViolations', () => {
     expect(found({ answered, ledger: [row()], ...whole })).toHaveLength(4);
   });
 
+  test('a title may be missing that was written when the run was stopped after its first answer', () => {
+    const stopped = { run: { status: 'interrupted' }, messages: [human(SCRIPT), ai('one')] };
+    const title = call({ kind: 'title', key: 'title w0x0x0z', text: `Person: ${SCRIPT}`, model: 'small' });
+    const answered = [call(), title];
+    expect(found({ answered, ledger: [row()], ...stopped })).toEqual([]);
+    expect(found({ answered, ledger: [row(), row({ model: 'small' })], ...stopped })).toEqual([]);
+    expect(found({ answered, ledger: [row()] })).toHaveLength(4);
+    const further = { ...stopped, messages: [...stopped.messages, ai('two')] };
+    expect(found({ answered: [...answered, call({ step: 1 })], ledger: [times(2)], ...further })).toHaveLength(4);
+  });
+
   test('of a run that was rolled back, a call that another one followed is not missing', () => {
     const gone = { run: { status: 'gone' }, messages: [] };
     expect(found({ answered: [call(), call({ step: 1 })], ledger: [row()], ...gone })).toEqual([]);

@@ -50,7 +50,8 @@ export function usageFigures({ usage: { answered, ledger } }: Pick<History, 'usa
 /**
  * The ledger has the tokens of the provider's complete answers, by agent and model. A call of a run, a task or a title is
  * entered at most once, however often a takeover repeats it, and at least once, unless it is the last call of a run that did
- * not succeed and the transcript does not have its answer. An extraction is entered once or, repeated, more often.
+ * not succeed and the transcript does not have its answer. A title follows the first answer of its run, so it was the last call
+ * unless the transcript has a second one. An extraction is entered once or, repeated, more often.
  */
 export function usageViolations(history: History): readonly Violation[] {
   const { answered, ledger } = history.usage;
@@ -94,8 +95,8 @@ function boundsByPayer({ threads, usage }: History): ReadonlyMap<string, Bounds>
     const [{ kind, model, text, step }] = group;
     const origin = kind === 'memory' ? MEMORY : (originOf(text, runs) ?? unconfirmed(text, usage.declined));
     const isFollowed = step < (lastSteps.get(text) ?? 0);
-    const name = payerOf({ agent: origin.agent, model });
-    return { name, bounds: boundsOf(group, isFollowed || isCommitted(origin, step)) };
+    const isCertain = isFollowed || isCommitted(origin, kind === 'title' ? step + 1 : step);
+    return { name: payerOf({ agent: origin.agent, model }), bounds: boundsOf(group, isCertain) };
   });
   const names = [...new Set(all.map(({ name }) => name))];
   return new Map(names.map((name) => [name, sumOf(all.filter((one) => one.name === name))]));
