@@ -22,7 +22,7 @@ const startWeb = (): Promise<Site> =>
 
 const configOf = (port: number): string => `web:
   search: {provider: searxng, base_url: "http://127.0.0.1:${port}"}
-  fetch: {allow: ["127.0.0.1:${port}"], timeout_seconds: 60}
+  fetch: {allow: ["127.0.0.1:${port}"]}
   images: {enabled: false}
 `;
 
@@ -50,17 +50,25 @@ describe('web tools over the real stack', () => {
     return lastValues(frames).filter(({ type }) => type === 'tool');
   };
   const fetching = (url: string): string => `#tool web_fetch ${JSON.stringify({ url })}`;
+  /** As `called`; a page is converted within 10 s by a process of low priority, for which a busy machine may have too little time. */
+  const calledInTime = async (script: string): Promise<readonly WireMessage[]> => {
+    for (let attempt = 1; ; attempt += 1) {
+      const results = await called(script);
+      const isLate = results.some(({ content }) => String(content).includes('the conversion took longer'));
+      if (!isLate || attempt === 3) return results;
+    }
+  };
 
   test('a run searches, reads a page as Markdown, and the page cannot imitate the framework', async () => {
     const url = `http://127.0.0.1:${web.port}/page`;
-    const [found, page] = await called(`#tool web_search {"query":"reindeer"}\n${fetching(url)}\n#say Done.`);
+    const [found, page] = await calledInTime(`#tool web_search {"query":"reindeer"}\n${fetching(url)}\n#say Done.`);
 
     expect(JSON.parse(String(found?.content))).toEqual({
       query: 'reindeer',
       total_results: 1,
       results: [{ title: 'Migration', url: 'https://herd.test/migration', content: 'They walk.' }],
     });
-    expect(page?.status).toBe('success');
+    expect(page).toMatchObject({ status: 'success' });
     expect(page?.content).toMatch(/^# Migration\n\nThe herd moves north/);
     expect(page?.content).toContain(`[food](http://127.0.0.1:${web.port}/food)`);
     expect(page?.content).not.toMatch(/Home|<system-reminder>/);
