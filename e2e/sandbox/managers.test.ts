@@ -18,7 +18,7 @@ const ledgerTurn = (word: string, seconds: number): string =>
 interface Turn {
   /** How the run ended. */
   readonly status: string;
-  /** Whether the agent was told that its command failed or has no known outcome. */
+  /** Whether the result of its command is an error: it failed, or its outcome is unknown. */
   readonly failed: boolean;
 }
 
@@ -58,12 +58,18 @@ function expectOnce(stack: Stack, threadIds: readonly string[], ended: readonly 
   expect({ word, ran }).toEqual({ word, ran: expected });
 }
 
+/** Without a kill, at most a few commands may fail, on a machine that stalls its managers. */
+function expectFewFailed(ended: readonly Turn[]): void {
+  expect(ended.filter(({ failed }) => failed).length).toBeLessThan(ended.length / 2);
+}
+
 /** One of two managers is killed while every thread runs a command: nothing is doubled and every thread continues. */
 async function expectThreadsGoOn(stack: Stack, count: number): Promise<readonly string[]> {
   const client = stack.client();
   const threadIds = await Promise.all(Array.from({ length: count }, () => client.newThread()));
   const first = await turns(stack, threadIds, ledgerTurn('first', 0));
   expectOnce(stack, threadIds, first, 'first');
+  expectFewFailed(first);
 
   const second = turns(stack, threadIds, ledgerTurn('second', 3));
   await waitFor(() => threadIds.some((threadId) => times(stack, threadId, 'second') === 1), {
@@ -76,6 +82,7 @@ async function expectThreadsGoOn(stack: Stack, count: number): Promise<readonly 
   const third = await turns(stack, threadIds, ledgerTurn('third', 0));
   expectOnce(stack, threadIds, first, 'first');
   expectOnce(stack, threadIds, third, 'third');
+  expectFewFailed(third);
   return threadIds;
 }
 
