@@ -60,8 +60,18 @@ module.exports = {
     {
       name: 'no-dev-packages-from-sources',
       severity: 'error',
-      from: { path: '^(apps|libs|tools/demo-model|tools/build)/', pathNot: testCode },
+      from: {
+        path: '^(apps|libs|tools/demo-model|tools/build)/',
+        pathNot: [testCode, '^apps/console/', '^tools/build/console'],
+      },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'console-takes-types-only',
+      severity: 'error',
+      comment: 'The console is a page: of the libs it imports the types of contracts.',
+      from: { path: '^apps/console/', pathNot: '\\.test\\.tsx?$' },
+      to: { path: '^libs/', dependencyTypesNot: ['type-only'] },
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     {

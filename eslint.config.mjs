@@ -33,7 +33,7 @@ function importRule(folder, open, further = []) {
   return { 'no-restricted-imports': ['error', { paths, patterns }] };
 }
 
-const sources = ['apps/**/*.ts', 'libs/**/*.ts'];
+const sources = ['apps/**/*.ts', 'apps/**/*.tsx', 'libs/**/*.ts'];
 const tests = [
   '**/*.test.ts',
   '**/*.test.tsx',
@@ -135,7 +135,16 @@ export default tseslint.config(
       'no-restricted-properties': ['error', { object: 'process', property: 'env', message: 'Only libs/config.' }],
     },
   },
-  { files: ['apps/**/*.ts'], ignores: tests, rules: importRule('apps', floors.flat(), [nestExceptions]) },
+  {
+    files: ['apps/**/*.ts'],
+    ignores: [...tests, 'apps/console/**'],
+    rules: importRule('apps', floors.flat(), [nestExceptions]),
+  },
+  {
+    files: ['apps/console/**/*.ts', 'apps/console/**/*.tsx'],
+    ignores: tests,
+    rules: importRule('apps/console', ['contracts']),
+  },
   // It answers for what Nest itself throws.
   { files: ['apps/gateway/src/http/error.filter.ts'], rules: importRule('apps', floors.flat()) },
   ...floors.flat().map((lib) => ({

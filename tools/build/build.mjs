@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 
 const sourceFolders = ['libs', 'apps', 'tools', 'skills'];
 const leftOut = new Set(['node_modules', 'dist', 'testing']);
+/** Built by Vite (console.mjs). */
+const console = 'apps/console';
 const notProduct = /(\.test\.tsx?|\.d\.ts|\.mjs|\.cjs|(^|\/)(project|package|tsconfig[^/]*)\.json)$/;
 /** Outputs carry the process id until they are whole; one may belong to a build that is running. */
 const halfWritten = /\.\d+$/;
@@ -133,7 +135,7 @@ async function filesBelow(root, folder) {
   });
   const nested = entries.map(async (entry) => {
     const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory()) return leftOut.has(entry.name) ? [] : filesBelow(root, path);
+    if (entry.isDirectory()) return leftOut.has(entry.name) || path === console ? [] : filesBelow(root, path);
     return entry.isFile() && !notProduct.test(path) ? [path] : [];
   });
   return (await Promise.all(nested)).flat();

@@ -29,7 +29,8 @@ const floors = [
   ['worker'],
 ];
 
-const apps = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool'];
+/** The console is a page: it runs in browsers, and takes types from contracts only. */
+const apps = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool', 'console'];
 
 /** Packages (a trailing slash names a whole scope) and the folders that are their door. */
 const vendorDoors = [
@@ -52,6 +53,13 @@ const vendorDoors = [
   { packages: ['gpt-tokenizer', 'jsonrepair'], doors: ['libs/memory'] },
   { packages: ['swagger-ui-dist'], doors: ['libs/api-viewer'] },
   { packages: ['aws4'], doors: ['libs/objects'] },
+  {
+    packages: [
+      ...['react', 'react-dom', 'react-router', 'react-markdown', 'remark-gfm', 'rehype-highlight'],
+      ...['@base-ui/', '@tanstack/', 'lucide-react', 'uplot', '@langchain/'],
+    ],
+    doors: ['apps/console'],
+  },
   { packages: ['yaml'], doors: ['libs/config', 'libs/skills'] },
 ];
 

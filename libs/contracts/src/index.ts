@@ -212,7 +212,14 @@ export { isRecord } from './common/is-record.js';
 export { omitUndefined } from './common/omit-undefined.js';
 export { oneLine } from './common/one-line.js';
 export { CONTROL_TOOLS, SANDBOX_TOOLS, WEB_TOOLS } from './common/tool-names.js';
-export { FREE_JSON_LIMITS, countKeys, type RouteContract, type RouteInput } from './http/route.js';
+export {
+  FREE_JSON_LIMITS,
+  countKeys,
+  type RouteContract,
+  type RouteInput,
+  type RouteReplyJson,
+  type RouteRole,
+} from './http/route.js';
 export { clampRecursionLimit, ConfigurableThread, RunContextInput } from './http/threads/run-create.js';
 export { RunCreate, startCheckpointOf } from './http/threads/run-create.js';
 export type { InputMessage, ReturnedAi, ReturnedTool } from './http/threads/input-messages.js';

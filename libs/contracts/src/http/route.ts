@@ -5,6 +5,9 @@ export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** The successful reply of a route: JSON of a schema, an event stream, text, a user's file, or nothing. */
 export type RouteReply = z.ZodType | 'event-stream' | 'text' | 'html' | 'file' | 'empty';
 
+/** `public`: anybody. `user`: everybody with a key or a session. `administrator`: users who are administrators. */
+export type RouteRole = 'public' | 'user' | 'administrator';
+
 /**
  * The contract of one HTTP route, the only definition of its path, input and replies. The gateway parses requests with
  * it, and `/openapi.json` is generated from it. Paths are relative to the API root (`/api` and `/api/langgraph`), or to
@@ -14,14 +17,19 @@ export interface RouteContract<
   Params extends z.ZodType = z.ZodType,
   Query extends z.ZodType = z.ZodType,
   Body extends z.ZodType = z.ZodType,
+  Reply extends RouteReply = RouteReply,
+  Method extends HttpMethod = HttpMethod,
+  Path extends string = string,
 > {
   /** Unique; the OpenAPI operationId. */
   readonly name: string;
   readonly group: string;
-  readonly method: HttpMethod;
+  readonly method: Method;
   /** The path, with `:name` for parameters; `*` at the end matches the rest of the path. */
-  readonly path: string;
+  readonly path: Path;
   readonly root: boolean;
+  /** Who may call it; the gateway checks it before a body is read, and the OpenAPI document says it. */
+  readonly role: RouteRole;
   readonly summary: string;
   readonly params: Params;
   readonly query: Query;
@@ -29,7 +37,7 @@ export interface RouteContract<
   readonly consumes: 'application/json' | 'multipart/form-data' | 'application/x-www-form-urlencoded';
   readonly body: Body;
   readonly status: number;
-  readonly reply: RouteReply;
+  readonly reply: Reply;
   /** Error statuses besides 401, 403, 422 and 503, which every route may return. */
   readonly refusals: readonly number[];
 }
@@ -43,21 +51,33 @@ export interface RouteInput<Contract extends RouteContract> {
 const Nothing = z.object({});
 type Nothing = typeof Nothing;
 
-type Given<Params, Query, Body> = Pick<RouteContract, 'name' | 'group' | 'method' | 'path' | 'summary' | 'reply'> &
-  Partial<Pick<RouteContract, 'root' | 'status' | 'refusals' | 'consumes'>> & {
+/** The JSON of a successful answer as it is sent; unknown for replies that are not JSON. */
+export type RouteReplyJson<Contract extends RouteContract> = Contract['reply'] extends z.ZodType
+  ? z.output<Contract['reply']>
+  : unknown;
+
+type Given<Params, Query, Body, Reply, Method, Path> = Pick<RouteContract, 'name' | 'group' | 'summary'> &
+  Partial<Pick<RouteContract, 'root' | 'role' | 'status' | 'refusals' | 'consumes'>> & {
+    readonly method: Method;
+    readonly path: Path;
+    readonly reply: Reply;
     readonly params?: Params;
     readonly query?: Query;
     readonly body?: Body;
   };
 
-/** Creates a route's contract with defaults: no parameters, no query, no body, status 200. */
+/** Creates a route's contract with defaults: for users, no parameters, no query, no body, status 200. */
 export function route<
+  Reply extends RouteReply,
+  Method extends HttpMethod,
+  Path extends string,
   Params extends z.ZodType = Nothing,
   Query extends z.ZodType = Nothing,
   Body extends z.ZodType = z.ZodUnknown,
->(given: Given<Params, Query, Body>): RouteContract<Params, Query, Body> {
+>(given: Given<Params, Query, Body, Reply, Method, Path>): RouteContract<Params, Query, Body, Reply, Method, Path> {
   const filled = {
     root: false,
+    role: 'user',
     status: 200,
     refusals: [],
     consumes: 'application/json',
@@ -66,7 +86,7 @@ export function route<
     body: z.unknown(),
     ...given,
   };
-  return filled as unknown as RouteContract<Params, Query, Body>;
+  return filled as unknown as RouteContract<Params, Query, Body, Reply, Method, Path>;
 }
 
 /** A boolean in a query: true for `1` and `true`. */

@@ -6,6 +6,7 @@ const group = 'Server';
 const ok = route({
   name: 'ok',
   group,
+  role: 'public',
   method: 'GET',
   path: '/ok',
   summary: 'Whether this server responds.',
@@ -15,6 +16,7 @@ const ok = route({
 const info = route({
   name: 'info',
   group,
+  role: 'public',
   method: 'GET',
   path: '/info',
   summary: 'Version and capabilities of the server.',
@@ -24,6 +26,7 @@ const info = route({
 const health = route({
   name: 'health',
   group,
+  role: 'public',
   method: 'GET',
   path: '/health',
   root: true,
@@ -34,6 +37,7 @@ const health = route({
 const ready = route({
   name: 'ready',
   group,
+  role: 'public',
   method: 'GET',
   path: '/ready',
   root: true,
@@ -48,6 +52,7 @@ const ready = route({
 const metrics = route({
   name: 'metrics',
   group,
+  role: 'administrator',
   method: 'GET',
   path: '/metrics',
   root: true,
@@ -58,6 +63,7 @@ const metrics = route({
 const openapi = route({
   name: 'openapi',
   group,
+  role: 'public',
   method: 'GET',
   path: '/openapi.json',
   root: true,
@@ -68,6 +74,7 @@ const openapi = route({
 const docs = route({
   name: 'docs',
   group,
+  role: 'public',
   method: 'GET',
   path: '/docs',
   root: true,
@@ -78,6 +85,7 @@ const docs = route({
 const docsFile = route({
   name: 'docsFile',
   group,
+  role: 'public',
   method: 'GET',
   path: '/docs/:file',
   root: true,
@@ -90,6 +98,7 @@ const docsFile = route({
 const home = route({
   name: 'home',
   group,
+  role: 'public',
   method: 'GET',
   path: '/',
   root: true,

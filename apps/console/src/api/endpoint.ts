@@ -1,0 +1,70 @@
+import type { RouteContract, RouteReplyJson } from '@caribou/contracts';
+import type { z } from 'zod';
+import { request } from './request.js';
+
+/** Parameters that have to be given: those without a default. */
+type Given<Schema extends z.ZodType> = Record<never, never> extends z.input<Schema> ? 'optional' : 'required';
+
+type Part<Name extends string, Schema extends z.ZodType> =
+  Given<Schema> extends 'optional'
+    ? { readonly [key in Name]?: z.input<Schema> }
+    : { readonly [key in Name]: z.input<Schema> };
+
+/** What a call of a route takes: the parameters of its path, its query and its body, as the contract says. */
+export type EndpointInput<Contract extends RouteContract> = Part<'params', Contract['params']> &
+  Part<'query', Contract['query']> &
+  Part<'body', Contract['body']> & { readonly signal?: AbortSignal };
+
+export type Endpoint<Contract extends RouteContract> = (
+  input: EndpointInput<Contract>,
+) => Promise<RouteReplyJson<Contract>>;
+
+interface AnyInput {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** Method and path of every endpoint that was made; a test compares them with the routes of the gateway. */
+export const usedRoutes: (readonly [method: string, path: string])[] = [];
+
+/**
+ * A function that calls a route. Types come from the route's contract, which is imported as a type only:
+ *
+ *     export const getUsage = endpoint<typeof usageRoutes.get>('GET', '/usage');
+ *
+ * @throws {ApiError} (the returned function) for every answer that is not a success, and when there is no answer
+ */
+export function endpoint<Contract extends RouteContract>(
+  method: Contract['method'],
+  path: Contract['path'],
+  { isAtRoot = false }: { readonly isAtRoot?: boolean } = {},
+): Endpoint<Contract> {
+  usedRoutes.push([method, path]);
+  return async (input) => {
+    const { params = {}, query = {}, body, signal } = input as AnyInput;
+    const named = path.replaceAll(/:(\w+)|\*/g, (found, name: string | undefined) =>
+      encoded(params[name ?? found] ?? ''),
+    );
+    const answer = await request(`${isAtRoot ? '' : 'api'}${named}${queryOf(query)}`, {
+      method,
+      ...(body === undefined ? {} : { json: body }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    return (answer.status === 204 ? undefined : await answer.json()) as RouteReplyJson<Contract>;
+  };
+}
+
+/** Slashes of a path within a parameter stay. */
+const encoded = (value: string): string => value.split('/').map(encodeURIComponent).join('/');
+
+function queryOf(query: Readonly<Record<string, unknown>>): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null) continue;
+    search.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  }
+  const text = search.toString();
+  return text === '' ? '' : `?${text}`;
+}

@@ -1,0 +1,67 @@
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { type ReactNode, useState } from 'react';
+import { shared } from '../text/shared.js';
+import { Button } from './button.js';
+import styles from './dialog.module.css';
+import { Failure } from './notice.js';
+
+interface DialogProps {
+  readonly title: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** A dialog over the page: keeps the focus inside, closes with Escape, and gives the focus back. */
+export const Dialog = ({ title, isOpen, onClose, children }: DialogProps) => (
+  <Base.Root open={isOpen} onOpenChange={(open) => open || onClose()}>
+    <Base.Portal>
+      <Base.Backdrop className={styles['backdrop']} />
+      <Base.Popup className={styles['popup']}>
+        <Base.Title render={<h2 />}>{title}</Base.Title>
+        {children}
+      </Base.Popup>
+    </Base.Portal>
+  </Base.Root>
+);
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What will happen, and whether it can be undone. */
+  readonly children: ReactNode;
+  readonly action: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  /** The dialog closes when it is done and shows why it failed otherwise. */
+  readonly onConfirm: () => Promise<unknown>;
+}
+
+/** Asks before something that cannot be undone. */
+export function Confirm({ title, children, action, isOpen, onClose, onConfirm }: ConfirmProps) {
+  const [isBusy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>(undefined);
+  const confirm = async (): Promise<void> => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await onConfirm();
+      onClose();
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog title={title} isOpen={isOpen} onClose={onClose}>
+      <div>{children}</div>
+      {error === undefined ? null : <Failure error={error} />}
+      <div className={styles['actions']}>
+        <Button onClick={onClose}>{shared.cancel}</Button>
+        <Button look="danger" disabled={isBusy} onClick={() => void confirm()}>
+          {action}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

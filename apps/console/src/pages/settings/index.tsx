@@ -1,0 +1,4 @@
+import { Page } from '../../components/page.js';
+import { shared } from '../../text/shared.js';
+
+export const Component = () => <Page title={shared.settings}>{null}</Page>;
