@@ -27,9 +27,6 @@ interface AnyInput {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Method and path of every endpoint that was made; a test compares them with the routes of the gateway. */
-export const usedRoutes: (readonly [method: string, path: string])[] = [];
-
 /**
  * A function that calls a route. Types come from the route's contract, which is imported as a type only:
  *
@@ -42,7 +39,6 @@ export function endpoint<Contract extends RouteContract>(
   path: Contract['path'],
   { isAtRoot = false }: { readonly isAtRoot?: boolean } = {},
 ): Endpoint<Contract> {
-  usedRoutes.push([method, path]);
   return async (input) => {
     const { params = {}, query = {}, body, signal, headers } = input as AnyInput;
     const named = path.replaceAll(/:(\w+)|\*/g, (found, name: string | undefined) =>
