@@ -1,13 +1,12 @@
-import { Menu } from '@base-ui/react/menu';
-import { Check, CircleUser } from 'lucide-react';
+import { CircleUser } from 'lucide-react';
 import { useState } from 'react';
 import { hasSession, readApiKey } from '../api/credentials.js';
 import { useMe } from '../api/me.js';
 import { useStore } from '../api/use-store.js';
-import { Button } from '../components/button.js';
 import { frame } from '../text/frame.js';
 import { shared } from '../text/shared.js';
 import { AboutDialog } from './about-dialog.js';
+import { Disclosure } from './disclosure.js';
 import { ChangePasswordDialog } from './sign-in/change-password-dialog.js';
 import { signOut } from './sign-in/sign-out.js';
 import { SignOutFailed } from './sign-in/sign-out-failed.js';
@@ -35,42 +34,54 @@ export function UserMenu({ onShortcuts }: UserMenuProps) {
   const [failure, setFailure] = useState<unknown>();
   const way = wayOf();
   const name = nameOf(me);
+  const role = me?.system_role === 'admin' ? `${frame.administrator}, ` : '';
   const leave = (): void => {
     signOut(way).catch((error: unknown) => setFailure(error));
   };
   const close = (): void => setDialog(undefined);
+  const items: [string, () => void][] = [
+    [frame.shortcuts, onShortcuts],
+    [frame.about, () => setDialog('about')],
+    ...(way === 'session' ? [[frame.changePassword, () => setDialog('password')] as [string, () => void]] : []),
+    ...(way === 'nobody' ? [] : [[way === 'key' ? frame.forgetKey : shared.signOut, leave] as [string, () => void]]),
+  ];
   return (
     <>
-      <Menu.Root>
-        <Menu.Trigger
-          render={<Button look="quiet" className={styles['trigger']} aria-label={`${frame.account}: ${name}`} />}
-        >
-          <CircleUser aria-hidden size={20} />
-          <span className={styles['name']}>{name}</span>
-        </Menu.Trigger>
-        <Menu.Portal>
-          <Menu.Positioner className={styles['positioner']} align="end" sideOffset={6}>
-            <Menu.Popup className={styles['popup']}>
-              <div className={styles['who']}>
-                <strong>{name}</strong>
-                <span>
-                  {[me?.system_role === 'admin' ? frame.administrator : undefined, wayLabels[way]]
-                    .filter(Boolean)
-                    .join(', ')}
-                </span>
-              </div>
-              <ThemeItems />
-              <Menu.Separator className={styles['line']} />
-              <Item label={frame.shortcuts} onClick={onShortcuts} />
-              <Item label={frame.about} onClick={() => setDialog('about')} />
-              {way === 'session' ? <Item label={frame.changePassword} onClick={() => setDialog('password')} /> : null}
-              {way === 'nobody' ? null : (
-                <Item label={way === 'key' ? frame.forgetKey : shared.signOut} onClick={leave} />
-              )}
-            </Menu.Popup>
-          </Menu.Positioner>
-        </Menu.Portal>
-      </Menu.Root>
+      <Disclosure
+        label={`${frame.account}: ${name}`}
+        content={
+          <>
+            <CircleUser aria-hidden size={20} />
+            <span className={styles['name']}>{name}</span>
+          </>
+        }
+      >
+        {(hide) => (
+          <>
+            <p className={styles['who']}>
+              <strong>{name}</strong>
+              <span>{`${role}${wayLabels[way]}`}</span>
+            </p>
+            <ThemeChoice />
+            <ul className={styles['items']}>
+              {items.map(([label, act]) => (
+                <li key={label}>
+                  <button
+                    type="button"
+                    className={styles['item']}
+                    onClick={() => {
+                      hide();
+                      act();
+                    }}
+                  >
+                    {label}
+                  </button>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Disclosure>
       <AboutDialog isOpen={dialog === 'about'} onClose={close} />
       <ChangePasswordDialog isOpen={dialog === 'password'} onClose={close} />
       <SignOutFailed error={failure} onClose={() => setFailure(undefined)} onRetry={leave} />
@@ -84,30 +95,17 @@ const nameOf = (me: { readonly id: string; readonly email: string } | undefined)
   return me.email.endsWith('.invalid') ? me.id : me.email;
 };
 
-function ThemeItems() {
+function ThemeChoice() {
   const chosen = useStore(theme);
   return (
-    <Menu.RadioGroup value={chosen} onValueChange={chooseTheme}>
-      <Menu.GroupLabel className={styles['label']}>{shared.theme}</Menu.GroupLabel>
+    <fieldset className={styles['themes']}>
+      <legend>{shared.theme}</legend>
       {themes.map((each) => (
-        <Menu.RadioItem key={each} value={each} className={styles['item']}>
+        <label key={each} className={styles['choice']}>
+          <input type="radio" name="theme" checked={each === chosen} onChange={() => chooseTheme(each)} />
           {themeLabels[each]}
-          <Menu.RadioItemIndicator>
-            <Check aria-hidden size={16} />
-          </Menu.RadioItemIndicator>
-        </Menu.RadioItem>
+        </label>
       ))}
-    </Menu.RadioGroup>
+    </fieldset>
   );
 }
-
-interface ItemProps {
-  readonly label: string;
-  readonly onClick: () => void;
-}
-
-const Item = ({ label, onClick }: ItemProps) => (
-  <Menu.Item className={styles['item']} onClick={onClick}>
-    {label}
-  </Menu.Item>
-);
