@@ -45,6 +45,8 @@ import { RunInputs } from './runs/run-inputs.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';
+import { SessionsController } from './sessions/sessions.controller.js';
+import { SessionsService } from './sessions/sessions.service.js';
 import { SkillInstaller } from './skills/skill-installer.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
@@ -113,6 +115,7 @@ const CONTROLLERS: readonly Type[] = [
   SkillsController,
   McpController,
   SignInController,
+  SessionsController,
   UsersController,
   UsageController,
   ModelsController,
@@ -161,6 +164,7 @@ const SERVICES: readonly Type[] = [
   SkillInstaller,
   McpConfigService,
   SignInService,
+  SessionsService,
   SuggestionsService,
   LongAnswers,
   ThreadStreams,
