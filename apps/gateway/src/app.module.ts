@@ -48,6 +48,7 @@ import { StatelessRunsController } from './runs/stateless-runs.controller.js';
 import { SessionsController } from './sessions/sessions.controller.js';
 import { SessionsService } from './sessions/sessions.service.js';
 import { SkillInstaller } from './skills/skill-installer.js';
+import { SkillUploads } from './skills/skill-uploads.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
 import { ItemsController } from './store/items.controller.js';
@@ -162,6 +163,7 @@ const SERVICES: readonly Type[] = [
   DocumentConversions,
   SkillsService,
   SkillInstaller,
+  SkillUploads,
   McpConfigService,
   SignInService,
   SessionsService,
