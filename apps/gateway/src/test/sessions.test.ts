@@ -30,8 +30,7 @@ async function listed(headers: Headers, gateway = 0): Promise<readonly Listed[]>
 }
 const currentOf = async (headers: Headers): Promise<string> =>
   (await listed(headers)).find(({ current }) => current)?.id ?? '';
-const end = (id: string, headers: Headers, gateway = 0) =>
-  client.ask('DELETE', `${PATH}/${id}`, { headers, gateway });
+const end = (id: string, headers: Headers, gateway = 0) => client.ask('DELETE', `${PATH}/${id}`, { headers, gateway });
 
 async function register(email: string): Promise<Headers> {
   const account = { email, password: 'a long password' };

@@ -46,9 +46,9 @@ async function upload(archive: Buffer | null, { field = 'file', name = 'x.skill'
 
 async function skillsOf(key: string, at = gateway): Promise<readonly string[]> {
   const reply = await at.app.inject({ url: '/api/skills', headers: { 'x-api-key': key } });
-  return reply.json<{ skills: { name: string; editable: boolean }[] }>().skills.flatMap(({ name, editable }) =>
-    editable ? [name] : [],
-  );
+  return reply
+    .json<{ skills: { name: string; editable: boolean }[] }>()
+    .skills.flatMap(({ name, editable }) => (editable ? [name] : []));
 }
 
 const stagingOf = (user: string): readonly string[] => {

@@ -6,19 +6,19 @@ import { settings } from '../../text/settings.js';
 import { sections } from './sections.js';
 import styles from './settings.module.css';
 
-const Account = lazy(() => import('./account/index.js'));
-const Agent = lazy(() => import('./agents/edit.js'));
-const Agents = lazy(() => import('./agents/index.js'));
-const Approvals = lazy(() => import('./approvals/index.js'));
-const Chain = lazy(() => import('./agents/chain.js'));
-const Items = lazy(() => import('./items/index.js'));
-const McpServers = lazy(() => import('./mcp/index.js'));
-const Memory = lazy(() => import('./memory/index.js'));
-const NewAgent = lazy(() => import('./agents/create.js'));
-const Profile = lazy(() => import('./profile/index.js'));
-const Schedules = lazy(() => import('./schedules/index.js'));
-const Skills = lazy(() => import('./skills/index.js'));
-const Usage = lazy(() => import('./usage/index.js'));
+const Account = lazy(async () => ({ default: (await import('./account/index.js')).AccountPage }));
+const Agent = lazy(async () => ({ default: (await import('./agents/edit.js')).AgentPage }));
+const Agents = lazy(async () => ({ default: (await import('./agents/index.js')).AgentsPage }));
+const Approvals = lazy(async () => ({ default: (await import('./approvals/index.js')).ApprovalsPage }));
+const Chain = lazy(async () => ({ default: (await import('./agents/chain.js')).ChainPage }));
+const Items = lazy(async () => ({ default: (await import('./items/index.js')).ItemsPage }));
+const McpServers = lazy(async () => ({ default: (await import('./mcp/index.js')).McpPage }));
+const Memory = lazy(async () => ({ default: (await import('./memory/index.js')).MemoryPage }));
+const NewAgent = lazy(async () => ({ default: (await import('./agents/create.js')).NewAgentPage }));
+const Profile = lazy(async () => ({ default: (await import('./profile/index.js')).ProfilePage }));
+const Schedules = lazy(async () => ({ default: (await import('./schedules/index.js')).SchedulesPage }));
+const Skills = lazy(async () => ({ default: (await import('./skills/index.js')).SkillsPage }));
+const Usage = lazy(async () => ({ default: (await import('./usage/index.js')).UsagePage }));
 
 /** What a person sets for their own use of the system, with a page for each subject. */
 export const Component = () => (

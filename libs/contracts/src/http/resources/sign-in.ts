@@ -180,4 +180,16 @@ const endOtherSessions = route({
   reply: z.object({ ended: z.int().describe('Sessions that were ended') }),
 });
 
-export const signInRoutes = { me, setupStatus, providers, initialize, login, register, logout, changePassword, sessions, endSession, endOtherSessions };
+export const signInRoutes = {
+  me,
+  setupStatus,
+  providers,
+  initialize,
+  login,
+  register,
+  logout,
+  changePassword,
+  sessions,
+  endSession,
+  endOtherSessions,
+};

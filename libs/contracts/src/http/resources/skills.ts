@@ -84,7 +84,8 @@ const upload = route({
   group,
   method: 'POST',
   path: '/skills/upload',
-  summary: 'Install a skill for the caller from a .skill archive in the body, with the checks of an archive of a thread.',
+  summary:
+    'Install a skill for the caller from a .skill archive in the body, with the checks of an archive of a thread.',
   consumes: 'multipart/form-data',
   body: z.object({ file: z.string().meta({ format: 'binary' }) }).optional(),
   reply: InstallReply,
