@@ -45,7 +45,10 @@ import { RunInputs } from './runs/run-inputs.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';
+import { SessionsController } from './sessions/sessions.controller.js';
+import { SessionsService } from './sessions/sessions.service.js';
 import { SkillInstaller } from './skills/skill-installer.js';
+import { SkillUploads } from './skills/skill-uploads.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
 import { ItemsController } from './store/items.controller.js';
@@ -114,6 +117,7 @@ const CONTROLLERS: readonly Type[] = [
   SkillsController,
   McpController,
   SignInController,
+  SessionsController,
   UsersController,
   UsageController,
   ModelsController,
@@ -161,8 +165,10 @@ const SERVICES: readonly Type[] = [
   DocumentConversions,
   SkillsService,
   SkillInstaller,
+  SkillUploads,
   McpConfigService,
   SignInService,
+  SessionsService,
   SuggestionsService,
   LongAnswers,
   ThreadStreams,

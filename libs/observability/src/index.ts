@@ -4,3 +4,4 @@ export { childOf, newTrace, parseTraceparent, toTraceparent } from './trace.js';
 export type { TraceSpan, Tracing } from './trace-span.js';
 export { createTracing, noopTracing } from './tracing.js';
 export { redactText } from './redact.js';
+export { describeMetrics, type MetricDescription } from './describe-metrics.js';

@@ -82,6 +82,7 @@ export type {
   AccountStore,
   CreateOutcome,
   NewSession,
+  OpenSession,
   SessionHolder,
   SessionKey,
   StoredAccount,

@@ -26,6 +26,14 @@ export interface NewSession extends SessionKey {
   readonly remembered: boolean;
 }
 
+/** A session as its account lists it. Times are ms since 1970. */
+export interface OpenSession {
+  readonly digest: string;
+  readonly openedAtMs: number;
+  readonly endsAtMs: number;
+  readonly remembered: boolean;
+}
+
 export interface SessionHolder {
   readonly account: Account;
   readonly remembered: boolean;
@@ -72,7 +80,11 @@ export interface AccountStore {
   openSession(session: NewSession, password: string): Promise<boolean>;
   /** The holder of this session; null when it has ended or never existed. */
   session(key: SessionKey): Promise<SessionHolder | null>;
+  /** The sessions of an account that have not ended, the newest first. There are at most 50. */
+  sessions(userId: string): Promise<OpenSession[]>;
   closeSession(key: SessionKey): Promise<void>;
+  /** Ends sessions of an account; returns how many of them had not ended yet. */
+  closeSessions(userId: string, digests: readonly string[]): Promise<number>;
   /** Replaces password and, if given, e-mail, and ends all sessions but the new one. */
   changePassword(change: PasswordChange): Promise<ChangeOutcome>;
 }
