@@ -22,7 +22,7 @@ const floors = [
     'extensions',
     'memory',
     'web',
-    'api-viewer',
+    'page-files',
     'objects',
   ],
   ['agent', 'runs', 'nest', 'service'],
@@ -51,7 +51,7 @@ const vendorDoors = [
   { packages: ['htmlparser2'], doors: ['libs/web'] },
   { packages: ['re2js'], doors: ['libs/middleware'] },
   { packages: ['gpt-tokenizer', 'jsonrepair'], doors: ['libs/memory'] },
-  { packages: ['swagger-ui-dist'], doors: ['libs/api-viewer'] },
+  { packages: ['swagger-ui-dist'], doors: ['libs/page-files'] },
   { packages: ['aws4'], doors: ['libs/objects'] },
   {
     packages: [
@@ -74,7 +74,7 @@ const diskDoors = [
   'libs/config',
   'libs/state',
   'libs/skills',
-  'libs/api-viewer',
+  'libs/page-files',
   'libs/objects',
 ];
 

@@ -66,6 +66,7 @@ import { ProtocolSockets } from './protocol/socket/protocol-sockets.js';
 import { SuggestionsController } from './threads/suggestions/suggestions.controller.js';
 import { SuggestionsService } from './threads/suggestions/suggestions.service.js';
 import { ReadinessCheck } from './system/readiness.js';
+import { ConsoleController } from './system/console.controller.js';
 import { InfoController, SystemController } from './system/system.controller.js';
 import { RunEventsController } from './run-events/run-events.controller.js';
 import { RunEventsService } from './run-events/run-events.service.js';
@@ -121,6 +122,7 @@ const CONTROLLERS: readonly Type[] = [
   FeaturesController,
   InfoController,
   SystemController,
+  ConsoleController,
 ];
 
 const SERVICES: readonly Type[] = [

@@ -42,6 +42,7 @@ import { createWebhookFetch } from '@caribou/egress';
 import { gateCatalog } from '@caribou/middleware';
 import { createEmbedder, createModelCatalog } from '@caribou/models';
 import { loadModels } from '@caribou/extensions';
+import { ConsoleFiles } from '@caribou/page-files';
 import type { StopStep } from '@caribou/service';
 import { createMetrics, createTracing, type Metrics, type Tracing } from '@caribou/observability';
 import { openSkillCatalog } from '@caribou/skills';
@@ -185,6 +186,7 @@ function listDependencies(config: Config, connections: Connections) {
     passwords: scryptPasswords(),
     documents: redisSharedDocuments(redis),
     extensionsFile: extensionsFile(config.extensionsConfigPath),
+    consoleFiles: new ConsoleFiles(),
     settings,
     metrics,
     tracing,

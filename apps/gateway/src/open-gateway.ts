@@ -25,7 +25,7 @@ export interface OpenGateway {
 export async function openGateway(
   config: Config,
   logger: Logger,
-  replaced: Partial<Pick<Dependencies, 'conversions' | 'converter' | 'models' | 'passwords'>> = {},
+  replaced: Partial<Pick<Dependencies, 'consoleFiles' | 'conversions' | 'converter' | 'models' | 'passwords'>> = {},
 ): Promise<OpenGateway> {
   const created = await createDependencies(config, logger);
   const dependencies = { ...created.dependencies, ...replaced };

@@ -10,6 +10,8 @@ import { setPrincipal } from './principal.js';
 /** Routes that answer without authentication, by the pattern under which they are registered. */
 const publicRoutes: ReadonlySet<string> = new Set([
   '/',
+  '/icon.svg',
+  '/assets/:file',
   '/health',
   '/ready',
   '/docs',

@@ -1,5 +1,5 @@
 import { Controller, Header, Req, Res } from '@nestjs/common';
-import { type ViewerFile, ViewerFiles } from '@caribou/api-viewer';
+import { type ViewerFile, ViewerFiles } from '@caribou/page-files';
 import { ForbiddenError, NotFoundError, type RouteInput, systemRoutes } from '@caribou/contracts';
 import type { Readiness } from '@caribou/service';
 import type { Metrics } from '@caribou/observability';
@@ -8,7 +8,7 @@ import { findPrincipal, type Principal } from '../auth/principal.js';
 import { UNKNOWN_PATH } from '../http/error.filter.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { Dependency } from '../dependency.js';
-import { DOCS_POLICY, docsPage, docsScript, HOME_POLICY, homePage } from './docs-page.js';
+import { DOCS_POLICY, docsPage, docsScript } from './docs-page.js';
 import { createOpenApiDocument } from './openapi.js';
 import { ReadinessCheck } from './readiness.js';
 
@@ -62,14 +62,6 @@ export class SystemController {
     const file = params.file === 'start.js' ? startScript : await this.viewer.get(params.file);
     if (file === undefined) throw new NotFoundError(UNKNOWN_PATH);
     await reply.type(file.contentType).header('cache-control', 'public, max-age=3600').send(file.content);
-  }
-
-  /** Answers browsers with a page; other clients get the same 404 as for any unknown path. */
-  @Route(systemRoutes.home)
-  async home(@Req() { headers }: FastifyRequest, @Res() reply: FastifyReply) {
-    if (headers.accept?.includes('text/html') !== true) throw new NotFoundError(UNKNOWN_PATH);
-    void reply.headers({ 'content-security-policy': HOME_POLICY, 'x-frame-options': 'DENY', vary: 'Accept' });
-    await reply.type(HTML).send(homePage);
   }
 
   @Route(systemRoutes.health)

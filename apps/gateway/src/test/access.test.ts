@@ -4,7 +4,10 @@ import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
-const open = new Set(['/api/ok', '/api/info', '/health', '/ready', '/openapi.json', '/docs', '/docs/x', '/']);
+const open = new Set([
+  ...['/api/ok', '/api/info', '/health', '/ready', '/openapi.json', '/docs', '/docs/x'],
+  ...['/', '/icon.svg', '/assets/x'],
+]);
 
 describe('access', () => {
   const fixture = useGateways({ args: ['--maxmemory', '1gb'] });

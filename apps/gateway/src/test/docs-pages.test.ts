@@ -1,17 +1,16 @@
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
 
-describe('pages for people', () => {
+describe('pages of the API', () => {
   const fixture = useGateways();
   let gateway: OpenGateway;
 
   beforeAll(async () => {
-    // Without a key in the requests below: the pages are public.
+    // Without a key in the requests below: they are public.
     gateway = await fixture.open({ env: { CARIBOU_API_KEYS: 'alice-key-1:alice' } });
   }, 30_000);
 
-  const get = async (url: string, accept?: string) =>
-    await gateway.app.inject({ url, headers: accept === undefined ? {} : { accept } });
+  const get = async (url: string) => await gateway.app.inject({ url });
 
   const linksIn = (html: string): string[] => [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, to = '']) => to);
 
@@ -54,27 +53,4 @@ describe('pages for people', () => {
       expect(answer.json()).toEqual({ detail: expect.stringContaining('does not know this path') as unknown });
     },
   );
-
-  test('/ gives a browser a page whose links work', async () => {
-    const page = await get('/', 'text/html,application/xhtml+xml,*/*;q=0.8');
-    const links = linksIn(page.body);
-    const statuses = await Promise.all(links.map(async (link) => (await get(`/${link}`)).statusCode));
-
-    expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
-    expect(page.headers).toMatchObject({
-      vary: expect.stringContaining('Accept') as unknown,
-      'x-frame-options': 'DENY',
-    });
-    expect(page.headers['content-security-policy']).toContain("default-src 'none'");
-    expect(links).toEqual(['docs', 'openapi.json', 'health', 'ready']);
-    // Nothing but the gateway runs here, so it is not ready.
-    expect(statuses).toEqual([200, 200, 200, 503]);
-  });
-
-  test.each([undefined, '*/*', 'application/json'])('/ is a 404 for a client that accepts %p', async (accept) => {
-    const answer = await get('/', accept);
-
-    expect(answer.statusCode).toBe(404);
-    expect(answer.json()).toEqual({ detail: expect.stringContaining('does not know this path') as unknown });
-  });
 });

@@ -102,9 +102,37 @@ const home = route({
   method: 'GET',
   path: '/',
   root: true,
-  summary: 'A page with links, for browsers (`Accept: text/html`); 404 for other clients.',
+  summary: 'The console, for browsers (`Accept: text/html`); 404 for other clients.',
   reply: 'html',
   refusals: [404],
 });
 
-export const systemRoutes = { ok, info, health, ready, metrics, openapi, docs, docsFile, home };
+const consoleIcon = route({
+  name: 'consoleIcon',
+  group,
+  role: 'public',
+  method: 'GET',
+  path: '/icon.svg',
+  root: true,
+  summary: 'The icon of the console.',
+  reply: 'file',
+  refusals: [404],
+});
+
+const consoleFile = route({
+  name: 'consoleFile',
+  group,
+  role: 'public',
+  method: 'GET',
+  path: '/assets/:file',
+  root: true,
+  summary: 'Scripts and styles of the console; their names contain a hash of their content.',
+  params: z.object({ file: z.string() }),
+  reply: 'file',
+  refusals: [404],
+});
+
+export const systemRoutes = {
+  ...{ ok, info, health, ready, metrics, openapi },
+  ...{ docs, docsFile, home, consoleIcon, consoleFile },
+};

@@ -1,1 +1,0 @@
-export { type ViewerFile, ViewerFiles } from './viewer-files.js';
