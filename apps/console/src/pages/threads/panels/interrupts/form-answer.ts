@@ -9,7 +9,7 @@ export type FieldValues = Readonly<Record<string, FieldValue>>;
 export const emptyFields = (fields: readonly QuestionField[]): FieldValues =>
   Object.fromEntries(fields.map(({ name, type }) => [name, type === 'checkbox' ? false : type === 'multi_select' ? [] : '']));
 
-/** Labels of the needed fields that are empty. A box that is not ticked is an answer. */
+/** Labels of the needed fields that are empty. A tick that is missing is an answer. */
 export const missingFields = (fields: readonly QuestionField[], values: FieldValues): readonly string[] =>
   fields
     .filter(({ isRequired, type, name }) => isRequired && type !== 'checkbox' && textOf(values[name] ?? '') === '')

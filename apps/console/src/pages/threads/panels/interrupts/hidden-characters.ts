@@ -49,3 +49,7 @@ export const escapeHidden = (json: string): string =>
   json.replaceAll(HIDDEN, (found) =>
     Array.from({ length: found.length }, (_, index) => `\\u${found.charCodeAt(index).toString(16).padStart(4, '0')}`).join(''),
   );
+
+/** A text in which hidden characters are replaced by their codes, for texts that are too long for a mark for each. */
+export const revealAsText = (text: string): string =>
+  text.replaceAll(HIDDEN, (found) => `⟨${codeOf(found)}⟩`).replaceAll(LONE_RETURN, '⟨U+000D⟩');

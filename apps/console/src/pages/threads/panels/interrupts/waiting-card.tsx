@@ -1,3 +1,4 @@
+import { Badge } from '../../../../components/badge.js';
 import { Button } from '../../../../components/button.js';
 import { panels } from '../../../../text/panels.js';
 import { ApprovalCard } from './approval-card.js';
@@ -27,7 +28,7 @@ export function WaitingCard({ onExpired, ...props }: DecisionProps & { readonly 
 }
 
 function WaitingBody(props: DecisionProps) {
-  const { waiting, faults, isBusy, isAlone, onDraft, onSend } = props;
+  const { waiting, draft, faults, isBusy, isAlone, onDraft, onSend } = props;
   const call = readCall(waiting);
   if (call !== undefined) return <ApprovalCard {...props} call={call} />;
   const answer = (value: unknown): void => {
@@ -55,6 +56,7 @@ function WaitingBody(props: DecisionProps) {
       ) : (
         <QuestionCard question={question} isBusy={isBusy} onAnswer={answer} />
       )}
+      {draft?.type === 'answer' && !isAlone ? <Badge tone="accent">{texts.chosen.answer}</Badge> : null}
       <Faults faults={faults} />
     </>
   );
