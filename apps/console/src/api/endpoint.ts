@@ -13,7 +13,7 @@ type Part<Name extends string, Schema extends z.ZodType> =
 /** What a call of a route takes: the parameters of its path, its query and its body, as the contract says. */
 export type EndpointInput<Contract extends RouteContract> = Part<'params', Contract['params']> &
   Part<'query', Contract['query']> &
-  Part<'body', Contract['body']> & { readonly signal?: AbortSignal };
+  Part<'body', Contract['body']> & { readonly signal?: AbortSignal; readonly headers?: Readonly<Record<string, string>> };
 
 export type Endpoint<Contract extends RouteContract> = (
   input: EndpointInput<Contract>,
@@ -24,6 +24,7 @@ interface AnyInput {
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -39,7 +40,7 @@ export function endpoint<Contract extends RouteContract>(
   { isAtRoot = false }: { readonly isAtRoot?: boolean } = {},
 ): Endpoint<Contract> {
   return async (input) => {
-    const { params = {}, query = {}, body, signal } = input as AnyInput;
+    const { params = {}, query = {}, body, signal, headers } = input as AnyInput;
     const named = path.replaceAll(/:(\w+)|\*/g, (found, name: string | undefined) =>
       encoded(params[name ?? found] ?? ''),
     );
@@ -47,8 +48,11 @@ export function endpoint<Contract extends RouteContract>(
       method,
       ...(body === undefined ? {} : { json: body }),
       ...(signal === undefined ? {} : { signal }),
+      ...(headers === undefined ? {} : { headers }),
     });
-    return (answer.status === 204 ? undefined : await answer.json()) as RouteReplyJson<Contract>;
+    // Some answers without content have status 202.
+    const text = await answer.text();
+    return (text === '' ? undefined : JSON.parse(text)) as RouteReplyJson<Contract>;
   };
 }
 
