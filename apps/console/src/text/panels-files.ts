@@ -42,12 +42,14 @@ export const files = {
   delete: 'Delete',
   edit: 'Edit',
   deleteTitle: (name: string) => `Delete ${name}?`,
-  deleteAbout: 'The file, and the Markdown that was made of it, are removed from this conversation. This cannot be undone.',
+  deleteAbout:
+    'The file, and the Markdown that was made of it, are removed from this conversation. This cannot be undone.',
   directory: 'Folder',
   directories: { all: 'All', workspace: 'Workspace', outputs: 'Outputs', uploads: 'Uploads' },
   binary: 'This is not a text, an image or a sound. Download it to look at it.',
   pdf: 'A PDF is not shown here. Download it to look at it; of an upload the Markdown can be shown.',
-  tooLargeToShow: (size: string, limit: string) => `This file has ${size}; what has more than ${limit} is not shown here. Download it to look at it.`,
+  tooLargeToShow: (size: string, limit: string) =>
+    `This file has ${size}; what has more than ${limit} is not shown here. Download it to look at it.`,
   cut: (shown: string, total: string) => `The first ${shown} of ${total} are shown.`,
   html: 'Scripts, styles and images of other servers do not work in this view.',
   source: 'Source',

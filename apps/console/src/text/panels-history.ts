@@ -59,8 +59,7 @@ export const history = {
   showBefore: 'Show before',
   showAfter: 'Show after',
   continue: 'Continue from here',
-  continueAbout:
-    'A run starts from this step, on a branch of this conversation. What came later stays in the history.',
+  continueAbout: 'A run starts from this step, on a branch of this conversation. What came later stays in the history.',
   continueMessage: 'Your message',
   continueOptional: 'Your message (optional: without one the agent carries on with what was next)',
   start: 'Start',

@@ -27,7 +27,8 @@ export const panels = {
     rules: (names: string) => `Rules: ${names}`,
     adminOnly: 'Only an administrator may decide this.',
     truncated: 'The arguments are long and shown cut, so they cannot be edited. What is executed is the whole call.',
-    hidden: 'There are characters here that cannot be seen or that change the order of the text. They are shown by their codes.',
+    hidden:
+      'There are characters here that cannot be seen or that change the order of the text. They are shown by their codes.',
     argument: 'Argument',
     noArguments: 'No arguments.',
     raw: 'As JSON',
@@ -83,8 +84,7 @@ export const panels = {
     argumentMissing: 'is needed',
     wrongType: (types: string) => `must be of type ${types}`,
     notOneOf: (values: readonly string[]) => `must be one of ${values.join(', ')}`,
-    outOfBounds: (bound: string, limit: number) =>
-      `must keep to ${bound} ${limit}`,
+    outOfBounds: (bound: string, limit: number) => `must keep to ${bound} ${limit}`,
     fault: (field: string, text: string) => (field === '' ? text : `${field}: ${text}`),
     required: (label: string) => `${label} (needed)`,
     fieldMissing: (labels: string) => `Fill in: ${labels}`,

@@ -4,7 +4,9 @@ import { useConversation } from '../conversation-context.js';
 import styles from './layout.module.css';
 
 const SidePanel = lazy(async () => ({ default: (await import('../panels/side-panel.js')).SidePanel }));
-const WaitingCards = lazy(async () => ({ default: (await import('../panels/interrupts/waiting-cards.js')).WaitingCards }));
+const WaitingCards = lazy(async () => ({
+  default: (await import('../panels/interrupts/waiting-cards.js')).WaitingCards,
+}));
 
 interface LayoutProps {
   readonly head: ReactNode;

@@ -39,9 +39,7 @@ function Frame({ threadId, file }: HtmlProps) {
   const text = data?.text;
   const address = useMemo(
     () =>
-      text === undefined
-        ? undefined
-        : URL.createObjectURL(new Blob([text], { type: 'text/html; charset=utf-8' })),
+      text === undefined ? undefined : URL.createObjectURL(new Blob([text], { type: 'text/html; charset=utf-8' })),
     [text],
   );
   useEffect(() => () => (address === undefined ? undefined : URL.revokeObjectURL(address)), [address]);
@@ -51,7 +49,13 @@ function Frame({ threadId, file }: HtmlProps) {
   return (
     <>
       <p className={styles['quiet']}>{texts.html}</p>
-      <iframe className={own['frame']} sandbox="" referrerPolicy="no-referrer" src={address} title={nameOf(file.path)} />
+      <iframe
+        className={own['frame']}
+        sandbox=""
+        referrerPolicy="no-referrer"
+        src={address}
+        title={nameOf(file.path)}
+      />
     </>
   );
 }

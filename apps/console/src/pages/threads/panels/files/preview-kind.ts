@@ -62,7 +62,7 @@ export function toText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
   } catch (error) {
-    if (error instanceof TypeError) return undefined;
+    if (typeof error === 'object' && error !== null && 'name' in error && error.name === 'TypeError') return undefined;
     throw error;
   }
 }

@@ -112,5 +112,15 @@ function useEdit(threadId: string, { path }: FileRef) {
     }
   };
   const isSaved = state === 'saved' && text === opened?.text;
-  return { opened, text, setText, error, isConflict: state === 'conflict', isSaving: state === 'saving', isSaved, load, save };
+  return {
+    opened,
+    text,
+    setText,
+    error,
+    isConflict: state === 'conflict',
+    isSaving: state === 'saving',
+    isSaved,
+    load,
+    save,
+  };
 }

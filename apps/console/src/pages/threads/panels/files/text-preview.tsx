@@ -23,7 +23,9 @@ export function TextPreview({ threadId, file }: TextProps) {
   return (
     <>
       {isWhole ? null : (
-        <p className={styles['quiet']}>{texts.cut(formatBytes(MAX_TEXT_BYTES), formatBytes(total ?? MAX_TEXT_BYTES))}</p>
+        <p className={styles['quiet']}>
+          {texts.cut(formatBytes(MAX_TEXT_BYTES), formatBytes(total ?? MAX_TEXT_BYTES))}
+        </p>
       )}
       {hasHidden(text) ? <p className={styles['warn']}>{texts.hidden}</p> : null}
       <pre className={styles['pre']} tabIndex={0} aria-label={nameOf(file.path)}>

@@ -62,9 +62,7 @@ export function UploadArea({ threadId }: { readonly threadId: string }) {
         />
       </div>
       {limits.data === undefined ? null : (
-        <p className={styles['quiet']}>
-          {texts.limits(limits.data.max_files, formatBytes(limits.data.max_file_size))}
-        </p>
+        <p className={styles['quiet']}>{texts.limits(limits.data.max_files, formatBytes(limits.data.max_file_size))}</p>
       )}
       {folders.map((name) => (
         <Notice key={name} tone="warn">

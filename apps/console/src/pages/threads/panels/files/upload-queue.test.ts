@@ -6,14 +6,14 @@ const fileOf = (name: string, size = 10): QueuedFile => ({ name, size });
 
 /** A server that answers when the test says so. */
 function server() {
-  const open: { file: QueuedFile; settle: (error?: unknown) => void; progress: (sent: number) => void }[] = [];
+  const open: { file: QueuedFile; settle: (error?: Error) => void; progress: (sent: number) => void }[] = [];
   const send: SendFile<QueuedFile> = (file, { onProgress, signal }) =>
     new Promise((resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error));
+      signal.addEventListener('abort', () => reject(new Error('stopped')));
       open.push({
         file,
         progress: onProgress,
-        settle: (error) => (error === undefined ? resolve() : reject(error as Error)),
+        settle: (error) => (error === undefined ? resolve() : reject(error)),
       });
     });
   return { open, send };

@@ -72,7 +72,14 @@ export class UploadQueue<F extends QueuedFile = QueuedFile> {
     const added = files.slice(0, MAX_LISTED).map((file): UploadItem<F> => {
       const error = refusalOf(file, maxFileBytes, pending);
       if (error === undefined) pending += 1;
-      return { id: this.nextId++, file, state: error === undefined ? 'waiting' : 'refused', sent: 0, attempts: 0, error };
+      return {
+        id: this.nextId++,
+        file,
+        state: error === undefined ? 'waiting' : 'refused',
+        sent: 0,
+        attempts: 0,
+        error,
+      };
     });
     this.change([...this.items.filter(isPending), ...this.items.filter((item) => !isPending(item)), ...added]);
     this.advance();
@@ -123,7 +130,9 @@ export class UploadQueue<F extends QueuedFile = QueuedFile> {
       this.update(id, (item) => ({ ...item, state: 'done', sent: file.size }));
       this.options.onDone(file);
     } catch (error) {
-      this.update(id, (item) => (item.state === 'cancelled' ? item : { ...item, state: 'failed', error: textOf(error) }));
+      this.update(id, (item) =>
+        item.state === 'cancelled' ? item : { ...item, state: 'failed', error: textOf(error) },
+      );
     } finally {
       this.controllers.delete(id);
       this.advance();

@@ -27,7 +27,11 @@ export const useText = (threadId: string, file: FileRef) =>
   });
 
 /** The address of a file's content within this page, of a type that we choose. It is released with the component. */
-export function useBlob(threadId: string, file: FileRef, options: { readonly type: string; readonly maxBytes: number }) {
+export function useBlob(
+  threadId: string,
+  file: FileRef,
+  options: { readonly type: string; readonly maxBytes: number },
+) {
   const { type, maxBytes } = options;
   const query = useQuery({
     queryKey: keyOf(threadId, file, 'bytes'),

@@ -1,5 +1,8 @@
-import type { StateReply } from '@caribou/contracts';
+import type { RouteReplyJson, threadRoutes } from '@caribou/contracts';
 import { history as texts } from '../../../../text/panels-history.js';
+
+/** A state of the history, of which fields may be left out. */
+type HistoryState = RouteReplyJson<typeof threadRoutes.history>[number];
 
 /** A step of the history as the list shows it. */
 export interface Step {
@@ -24,9 +27,9 @@ const sourceOf = (source: unknown): string =>
     : texts.unknownSource;
 
 /** The step of a state; undefined for the empty state of a thread that never ran. */
-export function stepOf(state: Partial<StateReply>): Step | undefined {
+export function stepOf(state: HistoryState): Step | undefined {
   const { checkpoint, parent_checkpoint: parent, metadata = {}, created_at: at, next = [], tasks = [] } = state;
-  if (checkpoint == null) return undefined;
+  if (checkpoint === undefined || checkpoint === null) return undefined;
   const { step, run_id: runId, source } = metadata as Readonly<Record<string, unknown>>;
   const number = typeof step === 'number' ? `${texts.step(step)} · ` : '';
   return {
@@ -47,5 +50,7 @@ export function nextOf({ next, isWaiting, error }: Step): string {
   if (isWaiting) return texts.waits;
   const [node] = next;
   if (node === undefined) return texts.end;
-  return texts.next(node === 'model_request' || node === 'after_model' || node === 'tools' ? texts.nextNodes[node] : node);
+  return texts.next(
+    node === 'model_request' || node === 'after_model' || node === 'tools' ? texts.nextNodes[node] : node,
+  );
 }

@@ -64,7 +64,7 @@ export function FileChanges({ from, to }: ChangesProps) {
       </ul>
       {data.summary.truncated ? <p className={styles['quiet']}>{texts.moreFiles}</p> : null}
       {restore.error === null ? null : <Failure error={restore.error} />}
-      {restore.data?.path == null ? null : <Notice>{texts.restored(restore.data.path)}</Notice>}
+      {typeof restore.data?.path === 'string' ? <Notice>{texts.restored(restore.data.path)}</Notice> : null}
       {shown === undefined ? null : (
         <Suspense fallback={<Loading />}>
           <FileViewer threadId={threadId} file={shown} onClose={() => setShown(undefined)} />
@@ -92,7 +92,9 @@ function ChangedFile({ file, versions: { from, to }, isBusy, onShow, onRestore }
         <HiddenText text={path.replace(/^\/mnt\/user-data\//, '')} />
         <Badge tone={tones[change]}>{texts.changed[change]}</Badge>
       </span>
-      <span className={styles['quiet']}>{omitted === null ? texts.lines(additions, deletions) : texts.omitted[omitted]}</span>
+      <span className={styles['quiet']}>
+        {omitted === null ? texts.lines(additions, deletions) : texts.omitted[omitted]}
+      </span>
       {diff === '' ? null : (
         <details>
           <summary>{texts.showDiff}</summary>

@@ -72,7 +72,8 @@ function sizeOf(value: unknown): number | undefined {
 }
 
 function summaryOf(value: unknown, size: number): string {
-  if (typeof value === 'string') return `${JSON.stringify(value.slice(0, 60))}… ${texts.characters(formatCount(value.length))}`;
+  if (typeof value === 'string')
+    return `${JSON.stringify(value.slice(0, 60))}… ${texts.characters(formatCount(value.length))}`;
   return Array.isArray(value) ? texts.items(size) : texts.fields(size);
 }
 

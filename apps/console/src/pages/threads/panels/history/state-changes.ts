@@ -36,7 +36,9 @@ const channelChanges = (before: Values, after: Values): readonly StateChange[] =
 const isSame = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
 
 function messagesOf({ messages }: Values): readonly Values[] {
-  return Array.isArray(messages) ? messages.filter((each): each is Values => typeof each === 'object' && each !== null) : [];
+  return Array.isArray(messages)
+    ? messages.filter((each): each is Values => typeof each === 'object' && each !== null)
+    : [];
 }
 
 function changeOf(kind: StateChange['kind'], message: Values): StateChange {

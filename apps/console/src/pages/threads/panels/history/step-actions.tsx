@@ -19,7 +19,7 @@ interface ActionsProps {
   readonly answerId: string | undefined;
 }
 
-/** Ways to go on from a step: a run from there, or a conversation of its own. */
+/** Ways to continue from a step: a run from there, or a conversation of its own. */
 export function StepActions({ step, answerId }: ActionsProps) {
   const { threadId, runInFlight } = useConversation();
   const [isOpen, setOpen] = useState(false);

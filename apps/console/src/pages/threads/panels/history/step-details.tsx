@@ -9,7 +9,7 @@ import { HiddenText } from '../interrupts/hidden-text.js';
 import styles from '../panels.module.css';
 import { nextOf, type Step } from './checkpoints.js';
 import { FileChanges } from './file-changes.js';
-import { JsonTree } from './json-tree.js';
+import { JsonTree } from './tree-view.js';
 import { lastAnswerIn, stateChanges } from './state-changes.js';
 import { StepActions } from './step-actions.js';
 import { useStepStates } from './use-step-states.js';
@@ -25,7 +25,7 @@ interface DetailsProps {
 /** Changes of a step that are listed. */
 const MAX_CHANGES = 100;
 
-/** A step: what changed in it, its state and files, and ways to go on from it. */
+/** A step: what changed in it, its state and files, and ways to continue from it. */
 export function StepDetails({ step, marked, onMark, onBack }: DetailsProps) {
   const [isStateOpen, setStateOpen] = useState(false);
   const { after, before, error, refetch } = useStepStates(step);
@@ -45,19 +45,16 @@ export function StepDetails({ step, marked, onMark, onBack }: DetailsProps) {
       {error === null ? null : <Failure error={error} onRetry={refetch} />}
       {step.parentId === undefined ? <p className={styles['quiet']}>{texts.first}</p> : null}
       {after === undefined || before === undefined ? (
-        error === null ? <Loading /> : null
+        error === null ? (
+          <Loading />
+        ) : null
       ) : (
         <>
           <Changes before={before} after={after} />
           <div className={styles['row']}>
             <Button onClick={() => setStateOpen(true)}>{texts.state}</Button>
           </div>
-          <Dialog
-            title={texts.stateTitle(step.title)}
-            isOpen={isStateOpen}
-            isWide
-            onClose={() => setStateOpen(false)}
-          >
+          <Dialog title={texts.stateTitle(step.title)} isOpen={isStateOpen} isWide onClose={() => setStateOpen(false)}>
             <JsonTree value={after} />
           </Dialog>
         </>

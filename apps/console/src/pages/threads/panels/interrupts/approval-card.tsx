@@ -15,56 +15,64 @@ const { interrupts: texts } = panels;
 
 /** A call that is executed only when a person approves it. */
 export function ApprovalCard({ call, ...props }: DecisionProps & { readonly call: AskedCall }) {
-  const { waiting, draft, faults, isBusy, isAlone, onDraft, onSend } = props;
-  const isCall = call.callHash !== undefined;
-  const kinds = (['approve', 'edit', 'reject', 'respond'] as const).filter(
-    (kind) => call.allowed.includes(kind) && !(kind === 'edit' && call.isTruncated),
+  const { waiting, draft, faults } = props;
+  return (
+    <>
+      <AskedAbout call={call} />
+      {waiting.may_decide ? <Choices call={call} {...props} /> : <p>{texts.adminOnly}</p>}
+      {draft === undefined || draft.type === 'approve' || draft.type === 'answer' ? (
+        <Faults faults={faults} />
+      ) : (
+        <DecisionForm {...props} call={call} draft={draft} />
+      )}
+    </>
   );
+}
+
+/** What would be executed, exactly, and why a person is asked. */
+function AskedAbout({ call }: { readonly call: AskedCall }) {
+  const isCall = call.callHash !== undefined;
+  return (
+    <>
+      <h3>{isCall ? <HiddenText text={texts.approval(call.name)} /> : texts.spending}</h3>
+      {call.message === '' ? null : (
+        <p>
+          <HiddenText text={texts.why(call.message)} />
+        </p>
+      )}
+      {isCall ? <CallArguments args={call.args} /> : <HiddenText text={call.description} />}
+      {call.isTruncated ? <p className={styles['quiet']}>{texts.truncated}</p> : null}
+      {call.rules.length === 0 ? null : <p className={styles['quiet']}>{texts.rules(call.rules.join(', '))}</p>}
+    </>
+  );
+}
+
+const kinds = ['approve', 'edit', 'reject', 'respond'] as const;
+const looks = { approve: 'primary', edit: 'plain', reject: 'danger', respond: 'plain' } as const;
+
+/** The decisions that are possible. Of several calls each gets its own before all are sent. */
+function Choices({ call, draft, isBusy, isAlone, onDraft, onSend }: DecisionProps & { readonly call: AskedCall }) {
+  const possible = kinds.filter((kind) => call.allowed.includes(kind) && !(kind === 'edit' && call.isTruncated));
   const choose = (kind: FormKind | 'approve'): void => {
     const next = draft?.type === kind && !isAlone ? undefined : emptyDraft(kind, call);
     onDraft(next);
     if (next?.type === 'approve' && isAlone) onSend(next);
   };
   return (
-    <>
-      <h3>{isCall ? texts.approval(call.name) : texts.spending}</h3>
-      {call.message === '' ? null : (
-        <p>
-          <HiddenText text={texts.why(call.message)} />
-        </p>
-      )}
-      {isCall || call.description === '' ? null : (
-        <p>
-          <HiddenText text={call.description} />
-        </p>
-      )}
-      {isCall ? <CallArguments args={call.args} /> : null}
-      {call.isTruncated ? <p className={styles['quiet']}>{texts.truncated}</p> : null}
-      {call.rules.length === 0 ? null : <p className={styles['quiet']}>{texts.rules(call.rules.join(', '))}</p>}
-      {waiting.may_decide ? (
-        <div className={styles['actions']} role="group" aria-label={texts.decision}>
-          {kinds.map((kind) => (
-            <Button
-              key={kind}
-              look={kind === 'approve' ? 'primary' : kind === 'reject' ? 'danger' : 'plain'}
-              disabled={isBusy}
-              aria-pressed={draft?.type === kind}
-              onClick={() => choose(kind)}
-            >
-              {texts[kind]}
-            </Button>
-          ))}
-          {isAlone ? null : <Badge tone={draft === undefined ? 'neutral' : 'accent'}>{stateOf(draft)}</Badge>}
-        </div>
-      ) : (
-        <p>{texts.adminOnly}</p>
-      )}
-      {draft === undefined || draft.type === 'approve' || draft.type === 'answer' ? (
-        <Faults faults={faults} />
-      ) : (
-        <DecisionForm call={call} draft={draft} faults={faults} isBusy={isBusy} isAlone={isAlone} onDraft={onDraft} onSend={onSend} />
-      )}
-    </>
+    <div className={styles['actions']} role="group" aria-label={texts.decision}>
+      {possible.map((kind) => (
+        <Button
+          key={kind}
+          look={looks[kind]}
+          disabled={isBusy}
+          aria-pressed={draft?.type === kind}
+          onClick={() => choose(kind)}
+        >
+          {texts[kind]}
+        </Button>
+      ))}
+      {isAlone ? null : <Badge tone={draft === undefined ? 'neutral' : 'accent'}>{stateOf(draft)}</Badge>}
+    </div>
   );
 }
 

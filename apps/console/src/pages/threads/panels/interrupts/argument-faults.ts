@@ -49,9 +49,7 @@ function memberFaults(value: Schema, { properties, required }: Schema, field: st
     .map((name) => ({ field: `${field}.${name}`, text: panels.interrupts.argumentMissing }));
   if (!isObject(properties)) return missing;
   const wrong = Object.entries(properties).flatMap(([name, member]) =>
-    isObject(member) && Object.hasOwn(value, name)
-      ? faultsOf(value[name], member, `${field}.${name}`, depth + 1)
-      : [],
+    isObject(member) && Object.hasOwn(value, name) ? faultsOf(value[name], member, `${field}.${name}`, depth + 1) : [],
   );
   return [...missing, ...wrong];
 }
@@ -105,6 +103,6 @@ function boundFault(value: unknown, schema: Schema): string | undefined {
 
 function sizeOf(value: unknown): { readonly type: string; readonly size: number } | undefined {
   if (typeof value === 'number') return { type: 'number', size: value };
-  if (typeof value === 'string') return { type: 'string', size: [...value].length };
+  if (typeof value === 'string') return { type: 'string', size: Array.from(value).length };
   return Array.isArray(value) ? { type: 'array', size: value.length } : undefined;
 }

@@ -7,7 +7,9 @@ export type FieldValues = Readonly<Record<string, FieldValue>>;
 
 /** A form as it is before anybody fills it in. */
 export const emptyFields = (fields: readonly QuestionField[]): FieldValues =>
-  Object.fromEntries(fields.map(({ name, type }) => [name, type === 'checkbox' ? false : type === 'multi_select' ? [] : '']));
+  Object.fromEntries(
+    fields.map(({ name, type }) => [name, type === 'checkbox' ? false : type === 'multi_select' ? [] : '']),
+  );
 
 /** Labels of the needed fields that are empty. A tick that is missing is an answer. */
 export const missingFields = (fields: readonly QuestionField[], values: FieldValues): readonly string[] =>

@@ -47,7 +47,10 @@ const codeOf = (character: string): string =>
 /** JSON in which hidden characters are escapes, so that they can be seen and edited; it means the same. */
 export const escapeHidden = (json: string): string =>
   json.replaceAll(HIDDEN, (found) =>
-    Array.from({ length: found.length }, (_, index) => `\\u${found.charCodeAt(index).toString(16).padStart(4, '0')}`).join(''),
+    Array.from(
+      { length: found.length },
+      (_, index) => `\\u${found.charCodeAt(index).toString(16).padStart(4, '0')}`,
+    ).join(''),
   );
 
 /** A text in which hidden characters are replaced by their codes, for texts that are too long for a mark for each. */

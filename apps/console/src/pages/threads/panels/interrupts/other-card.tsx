@@ -45,7 +45,11 @@ export function OtherCard({ value, schema = {}, isBusy, onAnswer }: OtherProps) 
           ))}
         </div>
       ) : (
-        <OtherAnswer isJson={typeof schema['type'] === 'string' && schema['type'] !== 'string'} isBusy={isBusy} onAnswer={onAnswer} />
+        <OtherAnswer
+          isJson={typeof schema['type'] === 'string' && schema['type'] !== 'string'}
+          isBusy={isBusy}
+          onAnswer={onAnswer}
+        />
       )}
     </>
   );
@@ -65,7 +69,11 @@ function choicesOf({ type, enum: allowed }: Readonly<Record<string, unknown>>): 
 }
 
 /** A text, or JSON where the schema asks for something else than a text. */
-function OtherAnswer({ isJson, isBusy, onAnswer }: Pick<OtherProps, 'isBusy' | 'onAnswer'> & { readonly isJson: boolean }) {
+function OtherAnswer({
+  isJson,
+  isBusy,
+  onAnswer,
+}: Pick<OtherProps, 'isBusy' | 'onAnswer'> & { readonly isJson: boolean }) {
   const [text, setText] = useState('');
   const [fault, setFault] = useState<string | undefined>(undefined);
   const send = (event: FormEvent): void => {

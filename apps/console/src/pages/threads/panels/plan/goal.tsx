@@ -1,7 +1,7 @@
 import type { GoalReply, goalRoutes } from '@caribou/contracts';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { endpoint } from '../../../../api/endpoint.js';
+import { type EndpointInput, endpoint } from '../../../../api/endpoint.js';
 import { Button } from '../../../../components/button.js';
 import { Failure, Loading } from '../../../../components/notice.js';
 import { formatTime } from '../../../../text/format.js';
@@ -23,12 +23,61 @@ const MAX_OBJECTIVE_CHARS = 4_000;
 
 /** What the conversation is to reach: shown, set and removed. */
 export function Goal() {
+  const { goal, error, refetch, set, clear, isEdited, setEdited } = useGoal();
+  if (goal === undefined && error === null) return <Loading />;
+  return (
+    <section className={styles['stack']} aria-label={texts.title}>
+      <h3>{texts.title}</h3>
+      {error === null ? null : <Failure error={error} onRetry={refetch} />}
+      {goal === null ? <p className={styles['quiet']}>{texts.none}</p> : null}
+      {goal ? <GoalStatus goal={goal} /> : null}
+      {isEdited ? (
+        <GoalForm
+          before={goal?.objective ?? ''}
+          isBusy={set.isPending}
+          onSet={(request) => set.mutate(request)}
+          onCancel={() => setEdited(false)}
+        />
+      ) : (
+        <GoalActions
+          hasGoal={goal !== null}
+          isBusy={clear.isPending}
+          onEdit={() => setEdited(true)}
+          onRemove={clear.mutate}
+        />
+      )}
+      {set.error === null ? null : <Failure error={set.error} />}
+      {clear.error === null ? null : <Failure error={clear.error} />}
+    </section>
+  );
+}
+
+interface GoalActionsProps {
+  readonly hasGoal: boolean;
+  readonly isBusy: boolean;
+  readonly onEdit: () => void;
+  readonly onRemove: () => void;
+}
+
+const GoalActions = ({ hasGoal, isBusy, onEdit, onRemove }: GoalActionsProps) => (
+  <div className={styles['row']}>
+    <Button onClick={onEdit}>{hasGoal ? texts.change : texts.set}</Button>
+    {hasGoal ? (
+      <Button look="danger" disabled={isBusy} onClick={() => onRemove()}>
+        {texts.remove}
+      </Button>
+    ) : null}
+  </div>
+);
+
+/** The goal of the conversation, null for none, and the ways to change it. */
+function useGoal() {
   const { threadId, exists, revision, values } = useConversation();
   const [isEdited, setEdited] = useState(false);
   const queries = useQueryClient();
   const params = { thread_id: threadId };
   const queryKey = ['threads', threadId, 'goal'];
-  const { data, error, isLoading, refetch } = useQuery({
+  const query = useQuery({
     queryKey: [...queryKey, revision, JSON.stringify(values.goal)],
     queryFn: ({ signal }) => getGoal({ params, signal }),
     enabled: exists,
@@ -39,33 +88,12 @@ export function Goal() {
   };
   const set = useMutation({ mutationFn: (body: GoalRequest) => setGoal({ params, body }), onSuccess });
   const clear = useMutation({ mutationFn: () => clearGoal({ params }), onSuccess });
-  if (isLoading) return <Loading />;
-  const goal = data?.goal ?? null;
-  const failure = error ?? set.error ?? clear.error;
-  return (
-    <section className={styles['stack']} aria-label={texts.title}>
-      <h3>{texts.title}</h3>
-      {goal === null ? <p className={styles['quiet']}>{texts.none}</p> : <GoalStatus goal={goal} />}
-      {isEdited ? (
-        <GoalForm
-          before={goal?.objective ?? ''}
-          isBusy={set.isPending}
-          onSet={(request) => set.mutate(request)}
-          onCancel={() => setEdited(false)}
-        />
-      ) : (
-        <div className={styles['row']}>
-          <Button onClick={() => setEdited(true)}>{goal === null ? texts.set : texts.change}</Button>
-          {goal === null ? null : (
-            <Button look="danger" disabled={clear.isPending} onClick={() => clear.mutate()}>
-              {texts.remove}
-            </Button>
-          )}
-        </div>
-      )}
-      {failure === null ? null : <Failure error={failure} onRetry={error === null ? undefined : () => void refetch()} />}
-    </section>
-  );
+  return {
+    goal: exists ? query.data?.goal : null,
+    error: query.error,
+    refetch: (): void => void query.refetch(),
+    ...{ set, clear, isEdited, setEdited },
+  };
 }
 
 function GoalStatus({ goal }: { readonly goal: GoalState }) {
@@ -76,9 +104,7 @@ function GoalStatus({ goal }: { readonly goal: GoalState }) {
         <HiddenText text={goal.objective} />
       </p>
       <p className={styles['quiet']}>{texts.count(goal.continuation_count, goal.max_continuations)}</p>
-      <p className={styles['quiet']}>
-        {texts.noProgress(goal.no_progress_count, goal.max_no_progress_continuations)}
-      </p>
+      <p className={styles['quiet']}>{texts.noProgress(goal.no_progress_count, goal.max_no_progress_continuations)}</p>
       {evaluation === undefined ? null : (
         <details>
           <summary>
@@ -94,10 +120,7 @@ function GoalStatus({ goal }: { readonly goal: GoalState }) {
   );
 }
 
-interface GoalRequest {
-  readonly objective: string;
-  readonly max_continuations?: number;
-}
+type GoalRequest = EndpointInput<typeof goalRoutes.set>['body'];
 
 interface GoalFormProps {
   readonly before: string;

@@ -25,7 +25,11 @@ export function JsonTree({ value }: { readonly value: unknown }) {
         {virtual.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
           return row === undefined ? null : (
-            <div key={row.key} className={styles['row']} style={{ transform: `translateY(${start}px)`, paddingInlineStart: row.depth * INDENT_PX }}>
+            <div
+              key={row.key}
+              className={styles['row']}
+              style={{ transform: `translateY(${start}px)`, paddingInlineStart: row.depth * INDENT_PX }}
+            >
               <Row row={row} onToggle={() => setOpen(toggled(open, row))} />
             </div>
           );
