@@ -69,6 +69,8 @@ import { ReadinessCheck } from './system/readiness.js';
 import { InfoController, SystemController } from './system/system.controller.js';
 import { RunEventsController } from './run-events/run-events.controller.js';
 import { RunEventsService } from './run-events/run-events.service.js';
+import { RunTracesController } from './traces/run-traces.controller.js';
+import { RunTracesService } from './traces/run-traces.service.js';
 import { TasksController } from './tasks/tasks.controller.js';
 import { TasksService } from './tasks/tasks.service.js';
 import { ThreadsController } from './threads/threads.controller.js';
@@ -100,6 +102,7 @@ const CONTROLLERS: readonly Type[] = [
   GoalsController,
   ProtocolController,
   ApprovalsController,
+  RunTracesController,
   TasksController,
   RunEventsController,
   UploadsController,
@@ -150,6 +153,7 @@ const SERVICES: readonly Type[] = [
   AssistantCatalog,
   AssistantsService,
   RunAssistants,
+  RunTracesService,
   TasksService,
   RunEventsService,
   MemoryService,
