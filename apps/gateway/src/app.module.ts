@@ -73,6 +73,8 @@ import { ConsoleController } from './system/console.controller.js';
 import { InfoController, SystemController } from './system/system.controller.js';
 import { RunEventsController } from './run-events/run-events.controller.js';
 import { RunEventsService } from './run-events/run-events.service.js';
+import { RunTracesController } from './traces/run-traces.controller.js';
+import { RunTracesService } from './traces/run-traces.service.js';
 import { TasksController } from './tasks/tasks.controller.js';
 import { TasksService } from './tasks/tasks.service.js';
 import { ThreadsController } from './threads/threads.controller.js';
@@ -104,6 +106,7 @@ const CONTROLLERS: readonly Type[] = [
   GoalsController,
   ProtocolController,
   ApprovalsController,
+  RunTracesController,
   TasksController,
   RunEventsController,
   UploadsController,
@@ -156,6 +159,7 @@ const SERVICES: readonly Type[] = [
   AssistantCatalog,
   AssistantsService,
   RunAssistants,
+  RunTracesService,
   TasksService,
   RunEventsService,
   MemoryService,

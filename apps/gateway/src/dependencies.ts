@@ -1,7 +1,7 @@
 import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
 import { type Config, extensionsFile } from '@caribou/config';
-import { busAccess } from '@caribou/contracts';
+import { busAccess, omitUndefined } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, type ModelModule, systemClock, type ThreadKey } from '@caribou/core';
 import {
   type ThreadStore,
@@ -28,6 +28,9 @@ import {
   redisUsageLedger,
   redisSkills,
   redisSharedDocuments,
+  newProcessId,
+  redisRunTraces,
+  traceSettings,
   redisTaskStore,
   redisMemoryStore,
   redisProcessRegistry,
@@ -148,6 +151,8 @@ function listDependencies(config: Config, connections: Connections) {
   return {
     threadStore: erasable.store,
     taskStore,
+    runTraces: redisRunTraces(redis),
+    taskTraces: redisRunTraces(taskPart(redis), redis),
     ...timed,
     webhookFetch: createWebhookFetch(config.webhooks),
     dispatchTurn: (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread),
@@ -210,9 +215,13 @@ const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
 const DELIVERY_MARGIN_MS = 15_000;
 
 /** The stores of what happens at a time or after a run. */
-const timedStores = (redis: RedisConnection, { clocks, crons, webhooks }: Config) => ({
+const timedStores = (redis: RedisConnection, { clocks, crons, webhooks, explain }: Config) => ({
   crons: redisCrons(redis, { maxPerUser: crons.maxPerUser }),
-  delayedRuns: redisDelayedRuns(redis, { eventsTtlMs: clocks.eventsTtlMs, idempotencyTtlMs: clocks.idempotencyTtlMs }),
+  delayedRuns: redisDelayedRuns(redis, {
+    eventsTtlMs: clocks.eventsTtlMs,
+    idempotencyTtlMs: clocks.idempotencyTtlMs,
+    ...omitUndefined({ trace: traceSettings(redis, explain, 'gateway') }),
+  }),
   outbox: redisOutbox(redis, {
     perUser: webhooks.maxAtOncePerUser,
     perHost: webhooks.maxAtOncePerHost,
@@ -244,6 +253,7 @@ const createThreadStore = ({ redis, metrics }: Pick<Connections, 'redis' | 'metr
     idempotencyTtlMs: clocks.idempotencyTtlMs,
     compact: store.compact,
     ledger: ledgerSettings(redis, config),
+    ...omitUndefined({ trace: traceSettings(redis, config.explain, newProcessId('gateway')) }),
   });
 };
 

@@ -83,6 +83,7 @@ export {
   END_NODE,
   isTerminal,
   LEAD_AGENT,
+  MultitaskStrategy,
   RequestedStrategy,
   RunCommand,
   RunContextValues,

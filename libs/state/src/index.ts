@@ -32,7 +32,11 @@ export { redisSandboxRegistry } from './executions/sandbox-registry.js';
 export { redisSkills } from './users/skills.js';
 export { redisSharedDocuments } from './shared/shared-documents.js';
 export { HeadCache } from './checkpoints/head-cache.js';
-export type { StoreOptions } from './redis/store-settings.js';
+export type { StoreOptions, TraceSettings } from './redis/store-settings.js';
+export { describeProcess, newProcessId } from './traces/process-name.js';
+export { redisRunTraces } from './traces/run-traces.js';
+export { traceSettings } from './traces/trace-settings.js';
+export type { MissingReason, RunTraces, StoredRequest, TracedRun, TracePage } from './ports/run-traces.js';
 export { redisTaskSlots } from './tasks/task-slots.js';
 export { redisTaskStore, taskPart } from './tasks/task-store.js';
 export { redisThreadStore } from './thread-store.js';
@@ -56,8 +60,10 @@ export type {
   CommitRequest,
   CommitResult,
   DeadLetter,
+  FenceReason,
   FinishRequest,
   FinishResult,
+  HandOverReason,
   RunLease,
   RunStore,
   ShownEvents,

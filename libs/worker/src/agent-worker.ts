@@ -1,9 +1,16 @@
 import { modelGateLimits } from '@caribou/agent';
 import { createRemoteSandbox } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { newId } from '@caribou/contracts';
+import { omitUndefined } from '@caribou/contracts';
 import { type Logger, type ModelModule, systemClock } from '@caribou/core';
-import { type RunStore, redisExecutionJournal, redisModelGate, redisSandboxRegistry } from '@caribou/state';
+import {
+  newProcessId,
+  type RunStore,
+  redisExecutionJournal,
+  redisModelGate,
+  redisSandboxRegistry,
+  traceSettings,
+} from '@caribou/state';
 import type { Extensions } from '@caribou/extensions';
 import type { McpTools } from '@caribou/mcp';
 import { createModelCatalog } from '@caribou/models';
@@ -58,6 +65,7 @@ export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentW
     clocks: config.clocks,
     metrics,
     tracing,
+    storesTraces: base.trace !== undefined,
     isOwner: () => processLease.isHeld(),
   });
   bus.subscribeCancels((runId) => {
@@ -94,11 +102,13 @@ function openBase({ service, busOptions }: AgentRole, { config, logger, modules 
   const connections = openConnections({ service, config, logger, ...busOptions(config) });
   const { bus, redis } = connections;
   const sandboxRegistry = redisSandboxRegistry(redis);
+  const processId = newProcessId(service);
   return {
     ...connections,
     config,
     logger,
-    process: { processId: newId(), leaseMs: config.clocks.processLeaseMs },
+    process: { processId, leaseMs: config.clocks.processLeaseMs },
+    ...omitUndefined({ trace: traceSettings(redis, config.explain, processId) }),
     models: createModelCatalog(config.models, { clocks: config.clocks, logger, modules }),
     gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
     sandboxRegistry,

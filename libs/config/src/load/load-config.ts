@@ -42,7 +42,7 @@ import { warnAboutUnpricedModels } from './unpriced-models.js';
 import { toSandbox } from '../settings/sandbox-config.js';
 import { FilesFile } from '../schema/files-schema.js';
 import { toFiles } from '../settings/files-config.js';
-import { CronsFile, WebhooksFile } from '../schema/timers-schema.js';
+import { CronsFile, ExplainFile, WebhooksFile } from '../schema/timers-schema.js';
 import { toWebConfig } from '../settings/web-config.js';
 import { toWebhooks } from '../settings/webhooks-config.js';
 import { WebFile } from '../schema/web-schema.js';
@@ -120,6 +120,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
     usage,
     crons: camelKeys(section(CronsFile, 'crons', from)),
+    explain: camelKeys(section(ExplainFile, 'explain', from)),
     ...(file['files'] === undefined ? {} : { files: toFiles(section(FilesFile, 'files', from), settings.homeDir) }),
     webhooks: toWebhooks(section(WebhooksFile, 'webhooks', from)),
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),

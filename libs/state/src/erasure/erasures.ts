@@ -84,6 +84,7 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
         heads,
         versions,
         redis.keys.profile(userId),
+        ...Object.values<string>({ ...redis.keys.traceTexts(userId) }),
         redis.keys.skills(userId),
         redis.keys.threads(userId),
         redis.keys.files({ userId, threadId: userId }).filed,

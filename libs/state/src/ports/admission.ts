@@ -56,6 +56,13 @@ export interface EndedRun {
   readonly appended: readonly NumberedEvent[];
 }
 
+export interface CancelOptions {
+  /** A run with another status does not change. */
+  readonly status?: 'pending' | 'running';
+  /** Who asks, for the run's trace: one word such as `user:<id>`. */
+  readonly by?: string;
+}
+
 export interface CancelResult {
   readonly run: RunSummary;
   /**

@@ -37,6 +37,8 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     eventsPrefix: (userId) => `${prefix}events:${strict(userId)}:`,
     runEvents: (userId, runId) => `${prefix}events:${strict(userId)}:${strict(runId)}`,
     runKwargs: (userId, runId) => `${prefix}run:${strict(userId)}:${strict(runId)}:kwargs`,
+    runTrace: (userId, runId) => `${prefix}run:${strict(userId)}:${strict(runId)}:trace`,
+    traceTexts: (userId) => ({ texts: `${user(userId)}:trace-texts`, ends: `${user(userId)}:trace-texts:ends` }),
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
     ...threadFileKeys(prefix, user),
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,

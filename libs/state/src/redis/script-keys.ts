@@ -144,6 +144,14 @@ export interface ProcessKeys {
   readonly since: string;
 }
 
+/** The texts that requests of a user's runs refer to, as includes/trace.lua takes them. */
+export interface TraceTextKeys {
+  /** Hash: hash of the text → the text, and `bytes`, the size of all. */
+  readonly texts: string;
+  /** Sorted set: hash → ms when it may be removed. */
+  readonly ends: string;
+}
+
 /** The keys of one account in the order in which every script on it takes them. */
 export interface AccountKeys {
   /** Hash: `email`, `admin`, `password`. */

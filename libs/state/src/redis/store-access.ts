@@ -36,6 +36,7 @@ function patternsOf(keys: StoreKeys) {
     turns: [ready, capped, ...Object.values<string>({ ...keys.turnsOf(ANY) })],
     threadRecords: [record],
     runs: [`${keys.runPrefix(ANY)}*`],
+    traceTexts: Object.values<string>({ ...keys.traceTexts(ANY) }),
     events: [`${keys.eventsPrefix(ANY)}*`],
     erasing: keys.erasing === undefined ? [] : [keys.erasing],
     erased: [keys.erased],
@@ -84,6 +85,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...[own.skills, own.agents, own.models, own.memories, own.memoryJobs].flat(),
           ...[own.documents, own.locks, own.accounts, own.volume, own.erasing, own.erased, [tasks]].flat(),
           ...own.requestBuckets,
+          ...own.traceTexts,
           ...own.usage,
           ...[own.delayed, own.crons, own.outbox, own.outboxHosts].flat(),
           ...own.assistants,
@@ -100,6 +102,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...[own.agents, own.models].flat(),
           ...[own.memories, own.memoryJobs, own.tokens, own.deadLetters, own.erasing, [tasks]].flat(),
           ...own.processes,
+          ...own.traceTexts,
           ...own.usage,
           // The end of a run announces it to its webhook.
           ...own.outbox,
@@ -111,7 +114,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
       return {
         reads: [own.ownership, own.runs, own.skills, own.documents, own.managers].flat(),
         // A caller without a reply from a sandbox withdraws the execution from the journal.
-        writes: [own.executions, own.models, own.tokens, own.usage, [tasks]].flat(),
+        writes: [own.executions, own.models, own.tokens, own.usage, own.traceTexts, [tasks]].flat(),
       };
     case 'memory-worker':
       return {

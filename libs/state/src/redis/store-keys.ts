@@ -12,6 +12,7 @@ import type {
   OutboxKeys,
   ProcessKeys,
   ThreadKeys,
+  TraceTextKeys,
   TurnKeys,
   UserTurnKeys,
 } from './script-keys.js';
@@ -27,6 +28,9 @@ export interface StoreKeys {
   runEvents(userId: string, runId: string): string;
   /** String: a run's kwargs as JSON; it expires after the end of the run. */
   runKwargs(userId: string, runId: string): string;
+  /** List: what happened in a run (includes/trace.lua); it expires after the end of the run. */
+  runTrace(userId: string, runId: string): string;
+  traceTexts(userId: string): TraceTextKeys;
   executionPrefix(thread: ThreadKey): string;
   /** Hash: the generations of a thread's files (files/generations.lua); and the user's threads that have files, a sorted set. */
   files(thread: ThreadKey): { readonly generations: string; readonly filed: string };

@@ -21,13 +21,14 @@ import type { StoreSettings } from '../redis/store-settings.js';
 import { callOwned, type Reply } from '../redis/thread-call.js';
 import { outboxParams } from '../outbox/outbox-params.js';
 import { interruptedParams } from '../redis/interrupted-params.js';
+import { traceStep, traceTtl } from '../traces/trace-call.js';
 import { turnParams } from '../turns/turn-params.js';
 
 const script = loadScript('runs/finish');
 
 const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
 
-const NO_STEP = { params: {}, texts: [], stateBytes: 0, eventsOf: () => [], headOf: () => null };
+const NO_STEP = { params: {}, texts: [], stateBytes: 0, facts: {}, eventsOf: () => [], headOf: () => null };
 
 /** The parameters of the last commit, the events that it adds to the log, and the head that it writes. */
 async function lastStep(request: FinishRequest, runId: string, settings: StoreSettings) {
@@ -46,6 +47,7 @@ async function lastStep(request: FinishRequest, runId: string, settings: StoreSe
     },
     texts: [...texts, ...call.texts],
     stateBytes: stateBytesOf(call),
+    facts: { ...commit, bytes: call.bytes, interrupts: commit.state.interrupts?.open ?? [] },
     headOf: (minted: Minted): ThreadHead => toWrittenHead(draft, call, minted),
     eventsOf: (minted: Minted): readonly RunEvent[] => [...commit.events, checkpointEvent(draft, minted)],
   };
@@ -97,6 +99,7 @@ export async function finishRun(
 ): Promise<FinishResult> {
   const last = await lastStep(request, lease.runId, settings);
   const entries = logEntries(request.events, settings);
+  const trace = await traceStep(settings, lease, request.trace, last.facts);
   const reply = await callOwned(redis, lease, script, {
     params: {
       status: request.status,
@@ -106,6 +109,7 @@ export async function finishRun(
       more_events: entryCounts(entries),
       ...shownParams(request),
       events_ttl_ms: settings.eventsTtlMs,
+      ...traceTtl(settings),
       idempotency_ttl_ms: settings.idempotencyTtlMs,
       max_log_bytes: settings.maxLogBytes,
       journal_ttl_ms: settings.journalTtlMs,
@@ -119,10 +123,12 @@ export async function finishRun(
       ...turnParams(redis, settings),
       outbox: outboxParams(redis, lease.userId),
       ...last.params,
+      ...trace.params,
     },
-    texts: [...last.texts, ...entryTexts(entries)],
+    texts: [...last.texts, ...entryTexts(entries), ...trace.texts],
   });
   if (reply[0] === 'steered' || reply[0] === 'repeated') return toUnwritten(reply);
+  if (reply[1] !== 1) trace.onStored();
   const [, rolledBack, first, checkpointId, createdAt, more, logBytes, budget] = reply;
   const rest = { logBytes: Number(logBytes), more: more === 1, budget: budgetStateOf(budget) };
   if (rolledBack === 1) return { appended: numberEvents(first, [end('interrupted')]), stateBytes: 0, ...rest };

@@ -5,7 +5,7 @@
               rollback, more_events (how many events each further entry holds), shown (the newest number that readers
               may know), incomplete (whether events up to that number are missing here), those of run-commit.lua when
               `commit` is there, and with it has_next (whether its checkpoint names further nodes),
-              events_ttl_ms, idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
+              `trace` (commit.lua; its text follows the other entries), events_ttl_ms, trace_ttl_ms (trace.lua), idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
               execution entries), interrupted (interrupts.lua), question (whether the thread ends with a question), and where memory is to be extracted `remember`: {due, user_due,
               jobs, member, agent}, the keys of memory-job.lua; where a dead letter belongs to it
               `dead_letters`: {key, letter, max}; with a limit of running threads `turns` (turn-queue.lua); `replaced`: {kwargs} to put into a record that cannot be read
@@ -132,7 +132,8 @@ else
     settle_goal_change(record, fields)
   end
   for _, events in ipairs(p.more_events) do add_event(run, take(), events) end
-  add_end(run, p.status)
+  add_end(run, p.status, checkpoint ~= '' and checkpoint or nil, p.trace and take())
+  if p.trace then store_trace_texts(p.trace.texts) end
   if run.replaces and record.head ~= base then
     -- Only a rollback of this run would show again the turn that it replaces, and the checkpoint at its end.
     drop_hidden_rows(run)
