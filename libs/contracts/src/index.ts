@@ -206,7 +206,7 @@ export {
   type SuggestionsReply,
 } from './http/conversations/suggestions.js';
 export { type SuggestionsRequest } from './http/conversations/suggestions.js';
-export { type AuditEntryReply, auditRoutes } from './http/admin/audit.js';
+export { type AuditEntryReply, type AuditReply, auditRoutes } from './http/admin/audit.js';
 export {
   adminConfigRoutes,
   type AdminConfigReply,
@@ -219,8 +219,8 @@ export {
   type DeadLetterReply,
   type DeadLettersReply,
   deadLetterRoutes,
+  type DeadLetterReplayReply,
   DeadLetterTopic,
-  type ReplayReply,
 } from './http/admin/dead-letters.js';
 export { type AdminRunReply, type AdminRunsReply, adminRunRoutes } from './http/admin/runs.js';
 export { type AdminCronReply, type AdminCronsReply, adminCronRoutes } from './http/admin/schedules.js';

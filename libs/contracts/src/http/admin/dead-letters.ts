@@ -49,13 +49,13 @@ const list = route({
 
 const DeadLetterPath = z.object({ letter_id: DeadLetterId });
 
-const ReplayReply = z.object({
+const DeadLetterReplayReply = z.object({
   kind: DeadLetterTopic,
   user_id: z.string(),
   thread_id: z.string(),
   run_id: z.string().nullable().describe('The new run, or the run whose end is delivered again'),
 });
-export type ReplayReply = z.infer<typeof ReplayReply>;
+export type DeadLetterReplayReply = z.infer<typeof DeadLetterReplayReply>;
 
 const replay = route({
   name: 'replayDeadLetter',
@@ -66,7 +66,7 @@ const replay = route({
   summary:
     'Do the work again: a run is admitted as a new run, a thread is queued for memory, a webhook is due. Then the letter is removed; a refused replay leaves it.',
   params: DeadLetterPath,
-  reply: ReplayReply,
+  reply: DeadLetterReplayReply,
   refusals: [404, 409, 413, 429],
 });
 
