@@ -17,6 +17,19 @@ import { SignInController } from './auth/sign-in.controller.js';
 import { SignInService } from './auth/sign-in.service.js';
 import { BranchesController } from './threads/branches/branches.controller.js';
 import { BranchesService } from './threads/branches/branches.service.js';
+import { AdminAudit } from './operator/admin-audit.js';
+import { AdminConfigController } from './operator/admin-config.controller.js';
+import { AdminCronsController } from './operator/admin-crons.controller.js';
+import { AdminCronsService } from './operator/admin-crons.service.js';
+import { AdminRunsController } from './operator/admin-runs.controller.js';
+import { AdminRunsService } from './operator/admin-runs.service.js';
+import { AdminWebhooksController } from './operator/admin-webhooks.controller.js';
+import { AuditController } from './operator/audit.controller.js';
+import { AuditService } from './operator/audit.service.js';
+import { DeadLettersController } from './operator/dead-letters.controller.js';
+import { DeadLettersService } from './operator/dead-letters.service.js';
+import { RunReplays } from './operator/run-replays.js';
+import { BudgetsController } from './usage/budgets.controller.js';
 import { UsageController } from './usage/usage.controller.js';
 import { UsageService } from './usage/usage.service.js';
 import { UsersController } from './erasure/users.controller.js';
@@ -126,6 +139,13 @@ const CONTROLLERS: readonly Type[] = [
   ModelsController,
   SuggestionsController,
   InputPolishController,
+  DeadLettersController,
+  AdminRunsController,
+  AdminCronsController,
+  AdminWebhooksController,
+  AuditController,
+  AdminConfigController,
+  BudgetsController,
   FeaturesController,
   InfoController,
   SystemController,
@@ -185,6 +205,12 @@ const SERVICES: readonly Type[] = [
   ProtocolCommands,
   ProtocolStreams,
   ProtocolSockets,
+  AdminAudit,
+  RunReplays,
+  DeadLettersService,
+  AdminRunsService,
+  AdminCronsService,
+  AuditService,
   ReadinessCheck,
 ];
 

@@ -1,6 +1,6 @@
 import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
-import { type Config, extensionsFile } from '@caribou/config';
+import { type Config, configFindings, configSources, extensionsFile, maskConfig } from '@caribou/config';
 import { busAccess, omitUndefined } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, type ModelModule, systemClock, type ThreadKey } from '@caribou/core';
 import {
@@ -15,6 +15,11 @@ import {
   redisConversions,
   redisCrons,
   redisDelayedRuns,
+  redisAuditTrail,
+  redisDeadLetters,
+  listPendingRuns,
+  type PendingRunQuery,
+  readDayUse,
   redisOutbox,
   HeadCache,
   redisErasures,
@@ -128,10 +133,12 @@ function listDependencies(config: Config, connections: Connections) {
   const memories = redisMemoryStore(redis);
   const usageLedger = redisUsageLedger(redis, ledgerSettings(redis, config));
   const timed = timedStores(redis, config);
+  const deadLetters = redisDeadLetters(redis, { debounceMs: config.chain.memory.debounce_seconds * 1_000 });
   const erasures = new Erasures({
     store: redisErasures(redis),
     crons: timed.crons,
     outbox: timed.outbox,
+    deadLetters,
     files: files.erased,
     threads: store,
     tasks: taskStore,
@@ -158,6 +165,15 @@ function listDependencies(config: Config, connections: Connections) {
     dispatchTurn: (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread),
     waitingThreads: redisWaitingThreads(redis),
     runnerProcesses: redisProcessRegistry(redis, 'runs'),
+    deadLetters,
+    auditTrail: redisAuditTrail(redis),
+    pendingRuns: (query: PendingRunQuery) => listPendingRuns(redis, query),
+    dayUse: (limit: number) => readDayUse(redis, limit),
+    loadedConfig: {
+      config: maskConfig(config),
+      sources: configSources(config),
+      findings: configFindings(config),
+    },
     eventLog: redisEventLog(redis),
     bus,
     userFiles: erasable.files,

@@ -21,6 +21,12 @@ export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools,
   inputPolish: config.inputPolish,
   problems: config.problems,
   usageDays: config.usage.retentionDays,
+  /** Limits of the cost in a day; null: none. */
+  budgets: {
+    user: config.usage.userBudgetPerDay,
+    key: config.usage.keyBudgetPerDay,
+    warnShare: config.usage.warnShare,
+  },
   /** What a run may say about its time and its end. */
   timedRuns: { maxAfterSeconds: quotas.maxAfterSeconds, checkWebhook: createWebhookCheck(config.webhooks.allow) },
   crons: config.crons,

@@ -207,6 +207,29 @@ export {
   type SuggestionsReply,
 } from './http/conversations/suggestions.js';
 export { type SuggestionsRequest } from './http/conversations/suggestions.js';
+export { type AuditEntryReply, type AuditReply, auditRoutes } from './http/admin/audit.js';
+export {
+  adminConfigRoutes,
+  type AdminConfigReply,
+  budgetRoutes,
+  type BudgetsReply,
+  type ConfigFindingReply,
+  type ConfigSource,
+} from './http/admin/config.js';
+export {
+  type DeadLetterReply,
+  type DeadLettersReply,
+  deadLetterRoutes,
+  type DeadLetterReplayReply,
+  DeadLetterTopic,
+} from './http/admin/dead-letters.js';
+export { type AdminRunReply, type AdminRunsReply, adminRunRoutes } from './http/admin/runs.js';
+export { type AdminCronReply, type AdminCronsReply, adminCronRoutes } from './http/admin/schedules.js';
+export {
+  type AdminWebhookEventReply,
+  type AdminWebhookEventsReply,
+  adminWebhookRoutes,
+} from './http/admin/webhooks.js';
 export { httpRoutes } from './registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/resources/mcp.js';
 export { isRecord } from './common/is-record.js';

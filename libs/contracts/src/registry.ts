@@ -1,3 +1,9 @@
+import { auditRoutes } from './http/admin/audit.js';
+import { adminConfigRoutes, budgetRoutes } from './http/admin/config.js';
+import { deadLetterRoutes } from './http/admin/dead-letters.js';
+import { adminRunRoutes } from './http/admin/runs.js';
+import { adminCronRoutes } from './http/admin/schedules.js';
+import { adminWebhookRoutes } from './http/admin/webhooks.js';
 import { approvalRoutes } from './http/resources/approvals.js';
 import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
@@ -67,5 +73,12 @@ export const httpRoutes: readonly RouteContract[] = [
   suggestionRoutes,
   inputPolishRoutes,
   featureRoutes,
+  deadLetterRoutes,
+  adminRunRoutes,
+  adminCronRoutes,
+  adminWebhookRoutes,
+  auditRoutes,
+  adminConfigRoutes,
+  budgetRoutes,
   systemRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));

@@ -6,6 +6,15 @@ export { redisAssistants } from './assistants/assistants.js';
 export { redisFeedback } from './feedback/feedback.js';
 export { redisItems } from './items/items.js';
 export { type AuditLine, type AuditLog, redisAuditLog } from './executions/audit-log.js';
+export { type AuditEntry, type AuditTrail, redisAuditTrail } from './operator/audit-trail.js';
+export {
+  listPendingRuns,
+  type PendingRun,
+  type PendingRunPage,
+  type PendingRunQuery,
+} from './operator/pending-runs.js';
+export type { DeadLetterStore, ListedLetter, ReplayOutcome } from './letters/dead-letters.js';
+export { redisDeadLetters } from './letters/redis-dead-letters.js';
 export { checkRedis, requireDurableRedis } from './redis/check-redis.js';
 export { createRedis, RedisConnection, type RedisLink } from './redis/connection.js';
 export { redisCrons } from './crons/crons.js';
@@ -40,7 +49,7 @@ export type { MissingReason, RunTraces, StoredRequest, TracedRun, TracePage } fr
 export { redisTaskSlots } from './tasks/task-slots.js';
 export { redisTaskStore, taskPart } from './tasks/task-store.js';
 export { redisThreadStore } from './thread-store.js';
-export type { DecisionLine } from './ports/admission.js';
+export type { AdminLine, DecisionLine } from './ports/admission.js';
 export { redisWaitingThreads } from './interrupts/waiting-threads.js';
 export type { WaitingThread, WaitingThreads } from './ports/waiting-threads.js';
 export { redisTurnQueue } from './turns/turn-queue.js';
@@ -50,6 +59,7 @@ export { redisToolJournal } from './executions/tool-journal.js';
 export { addCounts, NO_COUNTS } from './usage/ledger-rows.js';
 export { ledgerSettings } from './usage/ledger-settings.js';
 export { redisUsageLedger } from './usage/usage-ledger.js';
+export { type BudgetUse, type DayUse, readDayUse } from './usage/day-use.js';
 export type { BudgetState, LedgerCounts, LedgerRow, Payer, UsageLedger } from './ports/usage-ledger.js';
 export { redisFileGenerations } from './files/file-generations.js';
 export { redisVolumeRegistry } from './files/volume-registry.js';

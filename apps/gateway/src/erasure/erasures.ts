@@ -3,6 +3,7 @@ import { type Logger, type MemoryStore, RepeatedTask, settlesWithin, systemClock
 import {
   BeingErasedError,
   type CronStore,
+  type DeadLetterStore,
   type Erasure,
   type ErasureStore,
   type OutboxStore,
@@ -21,6 +22,7 @@ export interface ErasurePorts {
   readonly usage: Pick<UsageLedger, 'eraseUser'>;
   readonly crons: Pick<CronStore, 'removeAll'>;
   readonly outbox: Pick<OutboxStore, 'removeAll'>;
+  readonly deadLetters: Pick<DeadLetterStore, 'removeAll'>;
   readonly logger: Logger;
   /** Checks that this process uses the shared volume. @throws {UnavailableError} when it does not */
   readonly ensureVolume: () => Promise<void>;
@@ -125,7 +127,7 @@ export class Erasures {
   }
 
   private async finishUser(erasure: Erasure): Promise<void> {
-    const { store, files, threads, tasks, memories, usage, crons, outbox } = this.ports;
+    const { store, files, threads, tasks, memories, usage, crons, outbox, deadLetters } = this.ports;
     const { userId, token } = erasure;
     await this.ports.ensureVolume();
     await store.closeAccount(userId);
@@ -138,6 +140,7 @@ export class Erasures {
     await memories.eraseUser(userId);
     await usage.eraseUser(userId);
     await outbox.removeAll(userId);
+    await deadLetters.removeAll(userId);
     const aside = await files.moveUser(userId, token);
     for await (const threadIds of files.threadsIn(aside)) await store.forgetUploads(userId, threadIds);
     await store.forgetUser(userId);

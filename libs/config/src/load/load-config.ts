@@ -32,6 +32,7 @@ import { modelProblems, type LoadedModels, readModels } from '../deerflow/model-
 import { McpFile } from '../schema/mcp-schema.js';
 import { type Environment, resolveReferences } from '../common/references.js';
 import { Secret } from '../common/secret.js';
+import { setVariables } from './config-sources.js';
 import { readNatsSecurity, readRedisSecurity } from './server-security.js';
 import { InputPolishFile } from '../schema/input-polish-schema.js';
 import { SuggestionsFile } from '../schema/suggestions-schema.js';
@@ -141,6 +142,11 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     ),
     tools,
     chain: chainOf(from, read, folder),
+    origins: {
+      sections: [...new Set([...Object.keys(fields), ...Object.keys(file)])],
+      variables: setVariables(context.env),
+      referenced: new Secret(findings.referenced),
+    },
     warnings: findings.warnings,
     notices: findings.notices,
     problems: modelProblems(models),

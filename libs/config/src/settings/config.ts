@@ -221,6 +221,14 @@ export interface Config {
   readonly tools: ToolsConfig;
   /** Sections of the middlewares, by their key in the file. */
   readonly chain: ChainConfig;
+  /** Where the configuration comes from; `referenced` are the values of the variables that the file refers to. */
+  readonly origins: {
+    /** Sections that the file has. */
+    readonly sections: readonly string[];
+    /** Names of the variables that are set, of those that are read. */
+    readonly variables: readonly string[];
+    readonly referenced: Secret<readonly string[]>;
+  };
   /** Settings without effect, one line each, with what to do instead. */
   readonly warnings: readonly string[];
   /** Settings that are applied in another way than the file says, one line each. */

@@ -31,6 +31,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     turnsOf: (userId) => userTurnKeys(user(userId)),
     erasing: hasFiles ? `${prefix}erasing` : undefined,
     ...{ erased: `${prefix}erased`, deadLetters: `${prefix}dead-letters` },
+    letters: { records: `${prefix}letters`, times: `${prefix}letters:times` },
     usagePrefix: `${prefix}usage:`,
     ...threadKeys(prefix, user),
     runPrefix: (userId) => `${prefix}run:${strict(userId)}:`,

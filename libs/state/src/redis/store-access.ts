@@ -64,6 +64,7 @@ function patternsOf(keys: StoreKeys) {
     managers: [keys.manager(ANY), keys.managerSeen(ANY)],
     audit: [keys.audit],
     deadLetters: [keys.deadLetters],
+    letters: Object.values<string>({ ...keys.letters }),
     usage: [`${keys.usagePrefix}*`],
     probe: [keys.probe],
     volume: [keys.volume],
@@ -79,6 +80,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           ...own.interrupts,
           // The admission of a run that continues a thread records who decided.
           ...own.audit,
+          ...own.letters,
           ...[own.threads, own.turns, own.runs, own.events, own.executions, own.idempotency].flat(),
           ...own.conversions,
           ...own.files,
@@ -100,7 +102,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           // The end of a run sets the deadline of its idempotency key.
           ...[own.threads, own.turns, own.runs, own.events, own.executions, own.idempotency].flat(),
           ...[own.agents, own.models].flat(),
-          ...[own.memories, own.memoryJobs, own.tokens, own.deadLetters, own.erasing, [tasks]].flat(),
+          ...[own.memories, own.memoryJobs, own.tokens, own.deadLetters, own.letters, own.erasing, [tasks]].flat(),
           ...own.processes,
           ...own.traceTexts,
           ...own.usage,
@@ -120,7 +122,7 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
       return {
         // A pattern for the record alone is not possible: it matches all keys of a thread.
         reads: own.threadRecords,
-        writes: [own.memories, own.memoryJobs, own.models, own.memoryProcesses, own.usage].flat(),
+        writes: [own.memories, own.memoryJobs, own.letters, own.models, own.memoryProcesses, own.usage].flat(),
       };
     case 'sandbox-manager':
       return {

@@ -90,6 +90,8 @@ export interface StoreKeys {
   readonly erased: string;
   /** List: dead letters that are not on the bus yet, oldest first. */
   readonly deadLetters: string;
+  /** Dead letters that administrators list: a hash, id → JSON, and a sorted set, id → ms (letters/letters.lua). */
+  readonly letters: { readonly records: string; readonly times: string };
   /**
    * Beginning of the keys of usage: `<user>:<day>` is a hash, see usage/ledger.lua, `users:<day>` the set of the users of
    * that day. Tasks enter theirs under the keys of the threads that dispatch them.

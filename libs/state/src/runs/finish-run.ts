@@ -11,6 +11,7 @@ import {
 } from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { MAX_DEAD_LETTERS, serializeLetter } from '../memory/jobs/dead-letter-list.js';
+import { LETTER_KWARGS_MS, runLetter } from '../letters/letter-params.js';
 import { memoryMember } from '../redis/keys.js';
 import { NOTHING_ASKED } from './run-codec.js';
 import { entryCounts, entryTexts, logEntries, textsBeforeCheckpoint } from '../events/log-entries.js';
@@ -68,12 +69,17 @@ function memoryQueueEntry(redis: RedisConnection, lease: RunLease, { agent }: { 
 const questionParams = ({ commit }: FinishRequest) =>
   commit !== undefined && openQuestionsIn(commit.state.messages).length > 0 ? { question: true } : {};
 
-/** The list for dead letters and the letter as JSON. */
-const deadLetters = (redis: RedisConnection, letter: DeadLetter) => ({
+/** The lists for dead letters and the letter as JSON. */
+const deadLetters = (redis: RedisConnection, lease: RunLease, letter: DeadLetter, isLost: boolean) => ({
   key: redis.keys.deadLetters,
   letter: serializeLetter(letter),
   max: MAX_DEAD_LETTERS,
+  listed: runLetter(redis, lease, letter, isLost),
+  kwargs_ttl_ms: LETTER_KWARGS_MS,
 });
+
+const letterCall = (redis: RedisConnection, lease: RunLease, { deadLetter, unreadable = false }: FinishRequest) =>
+  deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, lease, deadLetter, unreadable) };
 
 /** The result of a call that wrote nothing. */
 const toUnwritten = ([outcome, detail]: Reply): FinishResult => ({
@@ -118,7 +124,7 @@ export async function finishRun(
       ...questionParams(request),
       kept_checkpoints: settings.keptCheckpoints,
       ...(request.remember === undefined ? {} : { remember: memoryQueueEntry(redis, lease, request.remember) }),
-      ...(request.deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, request.deadLetter) }),
+      ...letterCall(redis, lease, request),
       ...(request.unreadable === true ? { replaced: { kwargs: JSON.stringify(NOTHING_ASKED) } } : {}),
       ...turnParams(redis, settings),
       outbox: outboxParams(redis, lease.userId),
