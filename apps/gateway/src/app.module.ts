@@ -20,6 +20,11 @@ import { BranchesService } from './threads/branches/branches.service.js';
 import { UsageController } from './usage/usage.controller.js';
 import { UsageService } from './usage/usage.service.js';
 import { UsersController } from './erasure/users.controller.js';
+import { FleetController } from './fleet/fleet.controller.js';
+import { FleetService } from './fleet/fleet.service.js';
+import { ModelStatesService } from './fleet/model-states.service.js';
+import { QueuesService } from './fleet/queues.service.js';
+import { SandboxesService } from './fleet/sandboxes.service.js';
 import { InputPolishController } from './input-polish/input-polish.controller.js';
 import { SingleCalls } from './models/single-calls.js';
 import { CompactionController } from './threads/compaction/compaction.controller.js';
@@ -121,6 +126,7 @@ const CONTROLLERS: readonly Type[] = [
   FeaturesController,
   InfoController,
   SystemController,
+  FleetController,
 ];
 
 const SERVICES: readonly Type[] = [
@@ -174,6 +180,10 @@ const SERVICES: readonly Type[] = [
   ProtocolStreams,
   ProtocolSockets,
   ReadinessCheck,
+  FleetService,
+  QueuesService,
+  ModelStatesService,
+  SandboxesService,
 ];
 
 @Module({})

@@ -1,4 +1,4 @@
-import { type ScatterContract, TooLargeError } from '@caribou/contracts';
+import { InvalidRequestError, type ScatterContract, TooLargeError } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { Msg } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,21 +14,21 @@ const decoder = new TextDecoder();
 export function createScatter(link: NatsLink, logger: Logger): Scatter {
   return {
     askAll: async (contract, payload, { maxReplies }) => {
-      const request = encoder.encode(JSON.stringify(contract.request.parse(payload)));
+      const request = encodeRequest(contract, payload);
       const collected = new Replies(contract, maxReplies, logger);
       const inbox = link.inbox();
+      const over = new AbortController();
       const stop = link.subscribe(inbox, (message) => collected.add(message));
       try {
         await link.whileUp(async (connection) => {
           connection.publish(contract.name, request, { reply: inbox });
-          await sleep(contract.timeoutMs, undefined, { signal: collected.full }).catch((error: unknown) => {
-            if (!collected.full.aborted) throw error;
-          });
+          await sleepUntil(AbortSignal.any([collected.full, over.signal]), contract.timeoutMs);
         });
       } catch (cause) {
         throw natsFailure(`ask on ${contract.name}`, cause);
       } finally {
         stop();
+        over.abort();
       }
       return { replies: collected.replies, isCut: collected.full.aborted };
     },
@@ -39,6 +39,22 @@ export function createScatter(link: NatsLink, logger: Logger): Scatter {
         });
       }),
   };
+}
+
+/** Resolves after the time, or when the signal aborts. */
+async function sleepUntil(signal: AbortSignal, ms: number): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+/** @throws {InvalidRequestError} when the payload breaks the contract */
+function encodeRequest(contract: ScatterContract, payload: unknown): Uint8Array {
+  const request = contract.request.safeParse(payload);
+  if (request.success) return encoder.encode(JSON.stringify(request.data));
+  throw new InvalidRequestError(`${contract.name}: ${z.prettifyError(request.error)}`);
 }
 
 /** The replies to one question; a process that sends several counts for each, as the contract says which it is. */

@@ -79,13 +79,18 @@ export const FleetSandboxes = scatter({
   request: z.object({
     user_id: UserId.optional(),
     after: z.object({ user_id: UserId, thread_id: ThreadId }).optional(),
-    limit: z.number().int().min(1).max(MAX_LISTED_SANDBOXES),
+    /** One more than a page has shows whether there is another one. */
+    limit: z
+      .number()
+      .int()
+      .min(1)
+      .max(MAX_LISTED_SANDBOXES + 1),
   }),
   reply: z.object({
     manager_id: z.string().min(1).max(64),
     host: z.string().max(255),
     total: count().describe('How many it has, of this user or of all'),
-    sandboxes: z.array(HeldSandboxInfo).max(MAX_LISTED_SANDBOXES),
+    sandboxes: z.array(HeldSandboxInfo).max(MAX_LISTED_SANDBOXES + 1),
   }),
   timeoutMs: 1_000,
 });

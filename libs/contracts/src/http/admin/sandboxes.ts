@@ -35,8 +35,7 @@ const list = route({
     limit: queryInt(50, 1, MAX_LISTED_SANDBOXES),
     cursor: z
       .string()
-      .max(130)
-      .regex(/^[\w-]+\/[\w-]+$/, 'must be `next` of an earlier answer')
+      .regex(/^[A-Za-z0-9][\w-]{0,63}\/[A-Za-z0-9][\w-]{0,63}$/, 'must be `next` of an earlier answer')
       .optional(),
   }),
   reply: SandboxesReply,
