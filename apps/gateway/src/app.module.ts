@@ -33,6 +33,11 @@ import { BudgetsController } from './usage/budgets.controller.js';
 import { UsageController } from './usage/usage.controller.js';
 import { UsageService } from './usage/usage.service.js';
 import { UsersController } from './erasure/users.controller.js';
+import { FleetController } from './fleet/fleet.controller.js';
+import { FleetService } from './fleet/fleet.service.js';
+import { ModelStatesService } from './fleet/model-states.service.js';
+import { QueuesService } from './fleet/queues.service.js';
+import { SandboxesService } from './fleet/sandboxes.service.js';
 import { InputPolishController } from './input-polish/input-polish.controller.js';
 import { SingleCalls } from './models/single-calls.js';
 import { CompactionController } from './threads/compaction/compaction.controller.js';
@@ -150,6 +155,7 @@ const CONTROLLERS: readonly Type[] = [
   InfoController,
   SystemController,
   ConsoleController,
+  FleetController,
 ];
 
 const SERVICES: readonly Type[] = [
@@ -212,6 +218,10 @@ const SERVICES: readonly Type[] = [
   AdminCronsService,
   AuditService,
   ReadinessCheck,
+  FleetService,
+  QueuesService,
+  ModelStatesService,
+  SandboxesService,
 ];
 
 @Module({})

@@ -27,7 +27,10 @@ import {
   redisEventLog,
   redisFeedback,
   redisLocks,
+  redisModelCircuits,
   redisModelGate,
+  redisSandboxRegistry,
+  readProcessLeases,
   ledgerSettings,
   redisRequestBuckets,
   redisUsageLedger,
@@ -61,6 +64,7 @@ import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
 import { openFileCollection } from './files/open-file-collection.js';
 import { type GatewayFiles, openFiles } from './files/open-files.js';
+import { queueReads } from './fleet/queue-reads.js';
 import { LoopLagWatch } from './http/loop-lag-watch.js';
 import { dispatchTurn } from './runs/turn-dispatch.js';
 import { toSettings } from './settings.js';
@@ -196,6 +200,9 @@ function listDependencies(config: Config, connections: Connections) {
     }),
     converter,
     models: withModelGate(models, config, { redis, logger }),
+    modelCircuits: redisModelCircuits(redis),
+    ...fleetReads(redis, config),
+    queueReads: queueReads({ redis, memory: config.chain.memory, conversions }),
     chains: chainCatalog(config, models),
     skillStore,
     skillCatalog: openSkillCatalog(config, { store: skillStore, clock: systemClock, logger }),
@@ -226,6 +233,12 @@ const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
     streams: ['turns'],
     ackWaitMs: clocks.ackWaitMs,
   });
+
+/** What administrators see of processes and sandboxes. */
+const fleetReads = (redis: RedisConnection, { clocks }: Config) => ({
+  processLeases: () => readProcessLeases(redis, clocks),
+  sandboxBindings: redisSandboxRegistry(redis),
+});
 
 /** How much longer than an attempt the lease of a delivery is: for the body, and for the entry of the outcome. */
 const DELIVERY_MARGIN_MS = 15_000;

@@ -1,6 +1,7 @@
 import type { Config } from '@caribou/config';
+import { newId } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
-import type { StopStep } from '@caribou/service';
+import { ProcessReport, type StopStep } from '@caribou/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import { InterruptDeadlines } from './approvals/interrupt-deadlines.js';
@@ -8,6 +9,7 @@ import { SessionWatch } from './auth/session-watch.js';
 import { createDependencies, type Dependencies } from './dependencies.js';
 import { createGatewayApp } from './gateway-app.js';
 import { DueCrons } from './crons/due-crons.js';
+import { ReadinessCheck } from './system/readiness.js';
 import { Timers } from './timers/timers.js';
 
 /** A gateway with its connections, which does not listen yet. */
@@ -48,12 +50,18 @@ export async function openGateway(
   timers.start();
   const deadlines = app.get(InterruptDeadlines);
   deadlines.start();
+  const { bus, metrics } = dependencies;
+  const { checks } = app.get(ReadinessCheck);
+  const report = new ProcessReport({ service: 'gateway', processId: newId(), metrics, checks });
+  report.start(bus);
+  const noteDraining = { name: 'report', run: () => Promise.resolve(report.noteDraining()) };
+  const stopReport = { name: 'answers about the process', run: () => Promise.resolve(report.stop()) };
   const stopErasures = { name: 'erasures', run: () => erasures.stop() };
   const stopTimers = { name: 'timers', run: () => timers.stop() };
   const stopDeadlines = { name: 'deadlines', run: () => deadlines.stop() };
   const closeHttp = { name: 'http', run: () => app.close() };
   return {
     app,
-    stop: [stopWatch, stopErasures, stopTimers, stopDeadlines, closeHttp, ...created.stop],
+    stop: [noteDraining, stopWatch, stopErasures, stopTimers, stopDeadlines, closeHttp, stopReport, ...created.stop],
   };
 }

@@ -15,6 +15,13 @@ export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools,
   showsTokens: chain.token_usage.enabled,
   /** Whether users may edit and remove messages that they did not write. */
   editsAnswers: chain.client_messages.edit_answers,
+  maxConcurrentCalls: chain.llm_call.max_concurrent_calls,
+  /** How much may run at once, of all users and of one; null: no limit. */
+  runningLimits: {
+    running_per_user: runner.maxRunningPerUser === 0 ? null : runner.maxRunningPerUser,
+    tasks: chain.subagents.max_running,
+    tasks_per_user: chain.subagents.max_running_per_user,
+  },
   summarization: chain.summarization,
   goals: chain.goals,
   suggestions: config.suggestions,

@@ -146,6 +146,9 @@ export {
   SandboxRelease,
   SandboxWrite,
 } from './rpc/sandbox.js';
+export { FleetInfo, FleetSandboxes, HeldSandboxInfo, ProcessInfo, type ScatterContract } from './rpc/scatter.js';
+export { SandboxEnd } from './rpc/sandbox-end.js';
+export { VERSION } from './common/version.js';
 export { SandboxPublish, SandboxPublishLeft } from './rpc/sandbox-publish.js';
 export { MAX_REPLY_FILE_BYTES, SandboxReadBytes } from './rpc/sandbox-bytes.js';
 export { SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from './rpc/sandbox-lookups.js';
@@ -255,6 +258,11 @@ export type { ProtocolChannel, ProtocolErrorCode } from './http/threads/protocol
 export { type NewAccountInput, type SessionReply, SignInFailure, signInRoutes, type UserReply } from './http/resources/sign-in.js';
 export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from './http/resources/usage.js';
 export { userRoutes } from './http/resources/users.js';
+export { type FleetReply, fleetRoutes, type Reachable, type SilentProcess } from './http/admin/fleet.js';
+export { type ModelState, modelStateRoutes } from './http/admin/models.js';
+export { type QueueInfo, type QueueKind, queueRoutes, type QueuesReply } from './http/admin/queues.js';
+export type { WaitingThreadInfo } from './http/admin/queues.js';
+export { type SandboxesReply, type SandboxInfo, sandboxRoutes } from './http/admin/sandboxes.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
 export { systemRoutes } from './http/resources/system.js';
 export { type DelegatedTaskDetailReply, type DelegatedTaskReply, taskRoutes } from './http/runs/tasks.js';

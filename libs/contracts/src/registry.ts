@@ -35,6 +35,10 @@ import { suggestionRoutes } from './http/conversations/suggestions.js';
 import { systemRoutes } from './http/resources/system.js';
 import { taskRoutes } from './http/runs/tasks.js';
 import { threadRoutes } from './http/threads/threads.js';
+import { fleetRoutes } from './http/admin/fleet.js';
+import { modelStateRoutes } from './http/admin/models.js';
+import { queueRoutes } from './http/admin/queues.js';
+import { sandboxRoutes } from './http/admin/sandboxes.js';
 import { usageRoutes } from './http/resources/usage.js';
 import { userRoutes } from './http/resources/users.js';
 
@@ -81,4 +85,8 @@ export const httpRoutes: readonly RouteContract[] = [
   adminConfigRoutes,
   budgetRoutes,
   systemRoutes,
+  fleetRoutes,
+  queueRoutes,
+  modelStateRoutes,
+  sandboxRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));

@@ -14,7 +14,7 @@ import {
 import type { Extensions } from '@caribou/extensions';
 import type { McpTools } from '@caribou/mcp';
 import { createModelCatalog } from '@caribou/models';
-import type { HealthCheck } from '@caribou/service';
+import { type HealthCheck, ProcessReport } from '@caribou/service';
 import type { Tracing } from '@caribou/observability';
 import { OrphanTakeover, ProcessLease, RunExecutor, RunRegistry, Sweeper } from '@caribou/runs';
 import type { AgentRole, RoleWorker, WorkerBase } from './agent-role.js';
@@ -39,6 +39,8 @@ export interface AgentWorker extends Connections {
   readonly sweeper: Sweeper;
   readonly processLease: ProcessLease;
   readonly mcp: McpTools;
+  /** What this process answers about itself. */
+  readonly report: ProcessReport;
   /** Checks of the dependencies that a run needs. */
   readonly checks: readonly HealthCheck[];
   /** Checks that must succeed before the worker is started. */
@@ -81,6 +83,12 @@ export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentW
     logger,
     onDeaths: (renewal) => orphans.handle(renewal),
   });
+  const allChecks = [
+    { name: 'redis', check: () => runs.store.ping() },
+    { name: 'nats', check: () => bus.checkStreams() },
+    ...checks,
+  ];
+  const { processId } = base.process;
   return {
     bus,
     redis,
@@ -89,11 +97,8 @@ export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentW
     processLease,
     sweeper: sweeperOf(role, base, { store: runs.store, worker }),
     mcp: tools.mcp,
-    checks: [
-      { name: 'redis', check: () => runs.store.ping() },
-      { name: 'nats', check: () => bus.checkStreams() },
-      ...checks,
-    ],
+    report: new ProcessReport({ service: role.service, processId, metrics, checks: allChecks }),
+    checks: allChecks,
     prepare: open.prepare ?? (() => Promise.resolve()),
   };
 }

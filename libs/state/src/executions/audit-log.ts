@@ -26,6 +26,9 @@ export interface AuditLine {
   readonly duration_ms: number;
   readonly manager_id: string;
   readonly driver?: string;
+  /** The administrator who did it to the sandbox of another user, and the address of the client. */
+  readonly decided_by?: string;
+  readonly decided_from?: string;
 }
 
 export interface AuditLog {

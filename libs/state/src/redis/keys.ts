@@ -72,6 +72,7 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     attempts: (kind, name) => `${prefix}attempts:${hashOf(kind, name)}`,
     requestBucket: (kind, id) => `${prefix}requests:${hashOf(kind, id)}`,
     processes: (role) => ({ ends: `${prefix}processes:${role}`, since: `${prefix}processes:${role}:since` }),
+    managers: `${prefix}managers`,
     managerPrefix: `${prefix}manager:`,
     manager: (managerId) => `${prefix}manager:${strict(managerId)}`,
     managerSeenPrefix: `${prefix}manager-seen:`,

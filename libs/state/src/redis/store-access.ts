@@ -61,7 +61,7 @@ function patternsOf(keys: StoreKeys) {
     requestBuckets: [keys.requestBucket(ANY, ANY)],
     processes: Object.values<string>({ ...keys.processes('runs') }),
     memoryProcesses: Object.values<string>({ ...keys.processes('memory') }),
-    managers: [keys.manager(ANY), keys.managerSeen(ANY)],
+    managers: [keys.managers, keys.manager(ANY), keys.managerSeen(ANY)],
     audit: [keys.audit],
     deadLetters: [keys.deadLetters],
     letters: Object.values<string>({ ...keys.letters }),
@@ -75,7 +75,8 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
   switch (service) {
     case 'gateway':
       return {
-        reads: own.processes,
+        // Which processes have a lease is shown to administrators.
+        reads: [own.processes, own.memoryProcesses, own.managers].flat(),
         writes: [
           ...own.interrupts,
           // The admission of a run that continues a thread records who decided.

@@ -70,6 +70,8 @@ export interface StoreKeys {
   readonly probe: string;
   /** The stream of audit lines. */
   readonly audit: string;
+  /** Sorted set: managers by the end of their leases in ms; those of the last minute too. */
+  readonly managers: string;
   readonly managerPrefix: string;
   manager(managerId: string): string;
   readonly managerSeenPrefix: string;
