@@ -255,6 +255,14 @@ export type { ProtocolChannel, ProtocolErrorCode } from './http/threads/protocol
 export { type NewAccountInput, type SessionReply, SignInFailure, signInRoutes, type UserReply } from './http/resources/sign-in.js';
 export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from './http/resources/usage.js';
 export { userRoutes } from './http/resources/users.js';
+export {
+  AccessRole,
+  type ApiKeyPageReply,
+  type ApiKeyReply,
+  apiKeyRoutes,
+  type IssuedKeyReply,
+} from './http/admin/keys.js';
+export { type AccountPageReply, type AccountReply, accountRoutes } from './http/admin/accounts.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
 export { systemRoutes } from './http/resources/system.js';
 export { type DelegatedTaskDetailReply, type DelegatedTaskReply, taskRoutes } from './http/runs/tasks.js';
