@@ -102,6 +102,7 @@ export type {
   AccountStore,
   ApiKeyStore,
   CreateOutcome,
+  FoundApiKey,
   ListedAccount,
   NewSession,
   OpenSession,
