@@ -1,4 +1,8 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { AccountsController } from './access/accounts.controller.js';
+import { AccountsService } from './access/accounts.service.js';
+import { KeysController } from './access/keys.controller.js';
+import { KeysService } from './access/keys.service.js';
 import { AgentsController } from './agents/agents.controller.js';
 import { AgentsService } from './agents/agents.service.js';
 import { ProfileController } from './agents/profile.controller.js';
@@ -140,6 +144,8 @@ const CONTROLLERS: readonly Type[] = [
   SignInController,
   SessionsController,
   UsersController,
+  KeysController,
+  AccountsController,
   UsageController,
   ModelsController,
   SuggestionsController,
@@ -199,6 +205,8 @@ const SERVICES: readonly Type[] = [
   McpConfigService,
   SignInService,
   SessionsService,
+  KeysService,
+  AccountsService,
   SuggestionsService,
   LongAnswers,
   ThreadStreams,

@@ -10,7 +10,9 @@ import {
   type RedisConnection,
   redisAgents,
   redisAssistants,
+  redisAccountDirectory,
   redisAccounts,
+  redisApiKeys,
   redisAttempts,
   redisConversions,
   redisCrons,
@@ -138,6 +140,7 @@ function listDependencies(config: Config, connections: Connections) {
   const usageLedger = redisUsageLedger(redis, ledgerSettings(redis, config));
   const timed = timedStores(redis, config);
   const deadLetters = redisDeadLetters(redis, { debounceMs: config.chain.memory.debounce_seconds * 1_000 });
+  const apiKeys = redisApiKeys(redis);
   const erasures = new Erasures({
     store: redisErasures(redis),
     crons: timed.crons,
@@ -148,6 +151,7 @@ function listDependencies(config: Config, connections: Connections) {
     tasks: taskStore,
     memories,
     usage: usageLedger,
+    apiKeys,
     sweepMs: config.clocks.sweepMs,
     ensureVolume: files.ensure,
     logger,
@@ -208,6 +212,8 @@ function listDependencies(config: Config, connections: Connections) {
     skillCatalog: openSkillCatalog(config, { store: skillStore, clock: systemClock, logger }),
     skillFiles: openSkillFiles(config, { records: skillStore, logger }),
     accounts: redisAccounts(redis),
+    accountDirectory: redisAccountDirectory(redis),
+    apiKeys,
     attempts: redisAttempts(redis),
     requestBuckets: redisRequestBuckets(redis),
     usageLedger,

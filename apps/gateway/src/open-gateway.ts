@@ -5,7 +5,8 @@ import { ProcessReport, type StopStep } from '@caribou/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import { InterruptDeadlines } from './approvals/interrupt-deadlines.js';
-import { SessionWatch } from './auth/session-watch.js';
+import { CredentialWatch } from './auth/credential-watch.js';
+import { KeyAuthenticator } from './auth/key-authenticator.js';
 import { createDependencies, type Dependencies } from './dependencies.js';
 import { createGatewayApp } from './gateway-app.js';
 import { DueCrons } from './crons/due-crons.js';
@@ -31,9 +32,10 @@ export async function openGateway(
 ): Promise<OpenGateway> {
   const created = await createDependencies(config, logger);
   const dependencies = { ...created.dependencies, ...replaced };
-  const { accounts, erasures } = dependencies;
+  const { accounts, apiKeys, erasures } = dependencies;
   await created.checkStore();
-  const watch = config.auth.enabled ? new SessionWatch(accounts, config.clocks.heartbeatMs, logger) : undefined;
+  const watch = new CredentialWatch({ accounts, apiKeys }, config.clocks.heartbeatMs, logger);
+  const keys = new KeyAuthenticator({ configured: config.http.apiKeys, store: apiKeys, watch, logger });
   erasures.start();
   const app = await createGatewayApp({
     module: AppModule.withDependencies(dependencies),
@@ -41,11 +43,11 @@ export async function openGateway(
     rates: config.quotas,
     requestBuckets: dependencies.requestBuckets,
     trustedProxies: config.auth.trustedProxies,
-    ...(watch === undefined ? {} : { sessions: { accounts, watch } }),
+    guard: { keys, sessions: config.auth.enabled ? { accounts, watch } : undefined },
     metrics: dependencies.metrics,
     logger,
   });
-  const stopWatch = { name: 'sessions', run: async () => watch?.stop() };
+  const stopWatch = { name: 'credentials', run: async () => watch.stop() };
   const timers = new Timers(dependencies, app.get(DueCrons));
   timers.start();
   const deadlines = app.get(InterruptDeadlines);

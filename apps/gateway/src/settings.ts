@@ -1,5 +1,6 @@
 import type { Config } from '@caribou/config';
 import { createWebhookCheck } from '@caribou/egress';
+import { keyDigest } from './auth/api-keys.js';
 
 /** The part of the configuration that the gateway's services read. */
 export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools, ...config }: Config) => ({
@@ -48,6 +49,10 @@ export const toSettings = ({ clocks, quotas, runner, http, chain, skills, tools,
   toolGroups: tools.groupNames,
   mcp: config.mcp,
   auth: config.auth,
+  /** Whether requests without credentials are refused; if not, they are those of the local administrator. */
+  credentialsRequired: config.auth.enabled || http.apiKeys.length > 0,
+  /** The keys of the configuration without their secrets. */
+  configuredKeys: http.apiKeys.map(({ key, ...whose }) => ({ ...whose, label: keyDigest(key.reveal()) })),
   conversionLeaseMs: clocks.leaseMs,
   conversionRenewMs: clocks.renewMs,
 });

@@ -263,6 +263,14 @@ export { type ModelState, modelStateRoutes } from './http/admin/models.js';
 export { type QueueInfo, type QueueKind, queueRoutes, type QueuesReply } from './http/admin/queues.js';
 export type { WaitingThreadInfo } from './http/admin/queues.js';
 export { type SandboxesReply, type SandboxInfo, sandboxRoutes } from './http/admin/sandboxes.js';
+export {
+  AccessRole,
+  type ApiKeyPageReply,
+  type ApiKeyReply,
+  apiKeyRoutes,
+  type IssuedKeyReply,
+} from './http/admin/keys.js';
+export { type AccountPageReply, type AccountReply, accountRoutes } from './http/admin/accounts.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
 export { systemRoutes } from './http/resources/system.js';
 export { type DelegatedTaskDetailReply, type DelegatedTaskReply, taskRoutes } from './http/runs/tasks.js';

@@ -4,6 +4,8 @@ import { deadLetterRoutes } from './http/admin/dead-letters.js';
 import { adminRunRoutes } from './http/admin/runs.js';
 import { adminCronRoutes } from './http/admin/schedules.js';
 import { adminWebhookRoutes } from './http/admin/webhooks.js';
+import { accountRoutes } from './http/admin/accounts.js';
+import { apiKeyRoutes } from './http/admin/keys.js';
 import { approvalRoutes } from './http/resources/approvals.js';
 import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
@@ -72,6 +74,8 @@ export const httpRoutes: readonly RouteContract[] = [
   mcpRoutes,
   signInRoutes,
   userRoutes,
+  apiKeyRoutes,
+  accountRoutes,
   usageRoutes,
   modelRoutes,
   suggestionRoutes,

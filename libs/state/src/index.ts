@@ -1,3 +1,5 @@
+export { redisAccountDirectory } from './access/account-directory.js';
+export { MAX_API_KEYS, redisApiKeys } from './access/api-keys.js';
 export { redisAccounts } from './users/accounts.js';
 export { redisAttempts } from './users/attempts.js';
 export { redisRequestBuckets } from './users/request-buckets.js';
@@ -99,13 +101,19 @@ export type { ProcessOwner, ProcessRegistry, ProcessRenewal } from './ports/proc
 export type { NewTask, TaskStore } from './ports/task-store.js';
 export type { ParentState, SlotLimits, TaskSlot, TaskSlots } from './ports/task-slots.js';
 export type {
+  AccessLine,
+  AccountDirectory,
   AccountStore,
+  ApiKeyStore,
   CreateOutcome,
+  FoundApiKey,
+  ListedAccount,
   NewSession,
   OpenSession,
   SessionHolder,
   SessionKey,
   StoredAccount,
+  StoredApiKey,
 } from './ports/account-store.js';
 export type { CronRun, CronStart, CronStore, StoredCron } from './ports/cron-store.js';
 export type { DelayedRun, DelayedRuns } from './ports/delayed-runs.js';

@@ -1,6 +1,7 @@
 import { ConflictError, NotFoundError, UnavailableError } from '@caribou/contracts';
 import { type Logger, type MemoryStore, RepeatedTask, settlesWithin, systemClock, type ThreadKey } from '@caribou/core';
 import {
+  type ApiKeyStore,
   BeingErasedError,
   type CronStore,
   type DeadLetterStore,
@@ -23,6 +24,7 @@ export interface ErasurePorts {
   readonly crons: Pick<CronStore, 'removeAll'>;
   readonly outbox: Pick<OutboxStore, 'removeAll'>;
   readonly deadLetters: Pick<DeadLetterStore, 'removeAll'>;
+  readonly apiKeys: Pick<ApiKeyStore, 'eraseUser'>;
   readonly logger: Logger;
   /** Checks that this process uses the shared volume. @throws {UnavailableError} when it does not */
   readonly ensureVolume: () => Promise<void>;
@@ -131,6 +133,7 @@ export class Erasures {
     const { userId, token } = erasure;
     await this.ports.ensureVolume();
     await store.closeAccount(userId);
+    await this.ports.apiKeys.eraseUser(userId);
     await crons.removeAll(userId);
     for (const threadId of await store.threadsOf(userId)) {
       const thread = { userId, threadId };

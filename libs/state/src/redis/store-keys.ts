@@ -2,6 +2,7 @@ import type { MemoryScope, ModelEndpoint, ThreadKey } from '@caribou/core';
 import type {
   AccountKeys,
   AgentKeys,
+  ApiKeyKeys,
   CronKeys,
   DelayedKeys,
   AssistantKeys,
@@ -130,6 +131,13 @@ export interface StoreKeys {
   /** Hash: e-mail → user id, of all accounts. */
   readonly accounts: string;
   account(userId: string): AccountKeys;
+  /** Prefix of the records of accounts, completed by the user id. */
+  readonly accountPrefix: string;
+  /** Sorted set: user ids of accounts by the time of their creation. */
+  readonly accountOrder: string;
+  /** Set: user ids of accounts that are or were administrators'; their records decide. */
+  readonly administrators: string;
+  readonly apiKeys: ApiKeyKeys;
   /** String with a deadline: how many attempts there were. */
   attempts(kind: string, name: string): string;
   /** Hash with a deadline: tokens for requests of a user or an API key, `level` and `at`. */
