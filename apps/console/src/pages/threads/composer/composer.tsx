@@ -16,7 +16,7 @@ interface ComposerProps {
   readonly choices: Choices;
   readonly settings: RunSettings;
   readonly onSettings: (settings: RunSettings) => void;
-  readonly onSend: (text: string, files: readonly AttachedFile[], strategy: 'steer' | 'enqueue') => Promise<void>;
+  readonly onSend: (text: string, files: readonly AttachedFile[], strategy: Strategy) => Promise<void>;
   readonly onStop: () => Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export function Composer({ choices, settings, onSettings, onSend, onStop }: Comp
   const { threadId, exists, runInFlight, attached, detach } = useConversation();
   const draftName = exists ? threadId : NEW_DRAFT;
   const [text, setText] = useState(() => readDraft(draftName));
-  const [strategy, setStrategy] = useState<'steer' | 'enqueue'>('steer');
+  const [strategy, setStrategy] = useState<Strategy>('steer');
   const [error, setError] = useState<unknown>(undefined);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => writeDraft(draftName, text), [draftName, text]);
@@ -67,25 +67,14 @@ export function Composer({ choices, settings, onSettings, onSend, onStop }: Comp
           <Failure error={error} />
         </div>
       )}
-      {attached.length === 0 ? null : (
-        <ul className={styles['files']} aria-label={talk.files}>
-          {attached.map(({ filename, virtual_path: path }) => (
-            <li key={path}>
-              {visibleText(filename)}
-              <Button look="quiet" isIcon aria-label={talk.detach(filename)} onClick={() => detach(path)}>
-                <X size={14} aria-hidden />
-              </Button>
-            </li>
-          ))}
-        </ul>
-      )}
+      <Attached />
       <div className={styles['row']}>
         <textarea
           ref={field}
           className={styles['field']}
           aria-label={talk.message}
           placeholder={talk.messageHint}
-          rows={Math.min(MAX_ROWS, Math.max(2, text.slice(0, 10_000).split('\n').length))}
+          rows={rowsFor(text)}
           value={text}
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKey}
@@ -100,23 +89,50 @@ export function Composer({ choices, settings, onSettings, onSend, onStop }: Comp
       </div>
       <div className={styles['bar']}>
         <RunSettingsBar choices={choices} settings={settings} onChange={onSettings} />
-        {runInFlight === undefined ? null : (
-          <label className={styles['choice']}>
-            {talk.whileBusy}
-            <select
-              value={strategy}
-              onChange={(event) => setStrategy(event.target.value === 'steer' ? 'steer' : 'enqueue')}
-            >
-              <option value="steer">{talk.steer}</option>
-              <option value="enqueue">{talk.queue}</option>
-            </select>
-          </label>
-        )}
+        {runInFlight === undefined ? null : <StrategyChoice strategy={strategy} onChange={setStrategy} />}
         {choices.canPolish ? <Polish text={text} onChange={setText} onError={setError} /> : null}
       </div>
     </form>
   );
 }
+
+const rowsFor = (text: string): number => Math.min(MAX_ROWS, Math.max(2, text.slice(0, 10_000).split('\n').length));
+
+/** The files that the next message names. */
+function Attached() {
+  const { attached, detach } = useConversation();
+  if (attached.length === 0) return null;
+  return (
+    <ul className={styles['files']} aria-label={talk.files}>
+      {attached.map(({ filename, virtual_path: path }) => (
+        <li key={path}>
+          {visibleText(filename)}
+          <Button look="quiet" isIcon aria-label={talk.detach(filename)} onClick={() => detach(path)}>
+            <X size={14} aria-hidden />
+          </Button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+type Strategy = 'steer' | 'enqueue';
+
+interface StrategyProps {
+  readonly strategy: Strategy;
+  readonly onChange: (strategy: Strategy) => void;
+}
+
+/** What becomes of a message while the agent works. */
+const StrategyChoice = ({ strategy, onChange }: StrategyProps) => (
+  <label className={styles['choice']}>
+    {talk.whileBusy}
+    <select value={strategy} onChange={({ target }) => onChange(target.value === 'steer' ? 'steer' : 'enqueue')}>
+      <option value="steer">{talk.steer}</option>
+      <option value="enqueue">{talk.queue}</option>
+    </select>
+  </label>
+);
 
 interface StopButtonProps {
   readonly onStop: () => Promise<void>;

@@ -1,6 +1,6 @@
-import { useVirtualizer } from '@tanstack/react-virtual';
+import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
 import { ArrowDown } from 'lucide-react';
-import { useEffect, useMemo, useRef } from 'react';
+import { type RefObject, useEffect, useMemo, useRef } from 'react';
 import { Button } from '../../../components/button.js';
 import { talk } from '../../../text/talk.js';
 import type { ConversationState } from '../state/conversation-state.js';
@@ -37,6 +37,7 @@ export function MessageList({ conversation, isReadingOlder, onOlder, actions }: 
     scrollEndThreshold: AT_END_PIXELS,
   });
   const items = virtual.getVirtualItems();
+  const onScroll = useFollowedEnd(scroller, virtual);
   const hasOlder = typeof conversation.olderBefore === 'number';
   const hasRows = rows.length > 0;
   const isShown = useRef(false);
@@ -58,6 +59,7 @@ export function MessageList({ conversation, isReadingOlder, onOlder, actions }: 
         role="region"
         aria-label={talk.messages}
         tabIndex={0}
+        onScroll={onScroll}
         data-scrolls="messages"
       >
         {hasOlder ? (
@@ -97,6 +99,25 @@ export function MessageList({ conversation, isReadingOlder, onOlder, actions }: 
       ) : null}
     </div>
   );
+}
+
+/** Stays at the end when the room for the messages changes, as what is below them grows and shrinks. */
+function useFollowedEnd(
+  scroller: RefObject<HTMLDivElement | null>,
+  virtual: Pick<Virtualizer<HTMLDivElement, Element>, 'isAtEnd' | 'scrollToEnd'>,
+): () => void {
+  const isAtEnd = useRef(true);
+  useEffect(() => {
+    if (scroller.current === null) return undefined;
+    const observer = new ResizeObserver(() => {
+      if (isAtEnd.current) virtual.scrollToEnd();
+    });
+    observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, [scroller, virtual]);
+  return () => {
+    isAtEnd.current = virtual.isAtEnd(AT_END_PIXELS);
+  };
 }
 
 /** Rows that have not changed stay the same objects. */

@@ -32,27 +32,29 @@ export function Subagent({ call, task, result }: SubagentProps) {
   const ended = result?.subagent?.status;
   const status = isStatus(ended) ? ended : task?.status;
   if (status === undefined) return null;
-  const steps = task?.steps ?? [];
+  const description = task === undefined || task.description === '' ? summaryOf(call) : task.description;
   return (
     <div className={styles['task']} data-task={call.id}>
       <p>
-        {talk.subagent(visibleText(task?.description || summaryOf(call)))}{' '}
-        <Badge tone={tones[status]}>{talk.taskState[status]}</Badge>{' '}
+        {talk.subagent(visibleText(description))} <Badge tone={tones[status]}>{talk.taskState[status]}</Badge>{' '}
         {task?.tokens === undefined ? null : (
           <span className={styles['note']}>{talk.taskTokens(formatCount(task.tokens))}</span>
         )}
       </p>
-      {steps.length > SHOWN_STEPS ? (
-        <details className={styles['fold']}>
-          <summary>{talk.steps(formatCount(steps.length))}</summary>
-          <Steps steps={steps} />
-        </details>
-      ) : (
-        <Steps steps={steps} />
-      )}
+      {task === undefined ? null : <FoldedSteps steps={task.steps} />}
     </div>
   );
 }
+
+const FoldedSteps = ({ steps }: { readonly steps: readonly TaskStep[] }) =>
+  steps.length > SHOWN_STEPS ? (
+    <details className={styles['fold']}>
+      <summary>{talk.steps(formatCount(steps.length))}</summary>
+      <Steps steps={steps} />
+    </details>
+  ) : (
+    <Steps steps={steps} />
+  );
 
 const Steps = ({ steps }: { readonly steps: readonly TaskStep[] }) => (
   <ol className={styles['steps']}>
