@@ -234,6 +234,8 @@ export { userRoutes } from './http/resources/users.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
 export { systemRoutes } from './http/resources/system.js';
 export { type DelegatedTaskDetailReply, type DelegatedTaskReply, taskRoutes } from './http/runs/tasks.js';
+export { type RequestReply, runTraceRoutes, type TraceReply } from './http/runs/run-trace.js';
+export { TraceEntry } from './http/runs/trace-entries.js';
 export { runEventRoutes, type RunLogEvent, type SubagentStep } from './http/runs/run-events.js';
 export { type ApprovalsReply, approvalRoutes, type WaitingReply } from './http/resources/approvals.js';
 export { type OpenQuestion, openQuestionsIn, toAnswerMessage } from './records/human-input.js';

@@ -21,6 +21,7 @@ import { replayRoutes } from './http/threads/replays.js';
 import type { RouteContract } from './http/route.js';
 import { protocolRoutes } from './http/threads/protocol.js';
 import { runEventRoutes } from './http/runs/run-events.js';
+import { runTraceRoutes } from './http/runs/run-trace.js';
 import { runRoutes, statelessRoutes } from './http/threads/runs.js';
 import { signInRoutes } from './http/resources/sign-in.js';
 import { skillRoutes } from './http/resources/skills.js';
@@ -39,6 +40,7 @@ export const httpRoutes: readonly RouteContract[] = [
   replayRoutes,
   runRoutes,
   runEventRoutes,
+  runTraceRoutes,
   statelessRoutes,
   cronRoutes,
   webhookRoutes,

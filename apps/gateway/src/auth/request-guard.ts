@@ -5,29 +5,14 @@ import type { Authenticate } from './authenticate.js';
 import { keyOf, createKeyFinder } from './api-keys.js';
 import { isLoopbackHost, isPlainHost, createOriginRule } from './origins.js';
 import { authenticateBySession, type SessionDependencies } from './session-guard.js';
-import { setPrincipal } from './principal.js';
-
-/** Routes that answer without authentication, by the pattern under which they are registered. */
-const publicRoutes: ReadonlySet<string> = new Set([
-  '/',
-  '/icon.svg',
-  '/assets/:file',
-  '/health',
-  '/ready',
-  '/docs',
-  '/docs/:file',
-  '/openapi.json',
-  '/api/ok',
-  '/api/info',
-  '/api/langgraph/ok',
-  '/api/langgraph/info',
-]);
+import { findPrincipal, setPrincipal } from './principal.js';
+import { requiredRole } from './route-roles.js';
 
 type GuardConfig = Pick<HttpConfig, 'apiKeys' | 'allowUnauthenticated' | 'corsOrigins'>;
 
 /**
- * Authenticates every request before its body is read. The decision depends on the matched route, not on the text of
- * the path; all other paths, also unknown ones, need an API key or a session.
+ * Authenticates every request before its body is read, and checks the role that the contract of its route requires. The
+ * decision depends on the matched route, not on the text of the path; unknown paths need an API key or a session.
  *
  * Without keys and sign-in, every request comes from the local user, who is an administrator. Requests of web pages are
  * then refused when their origin is foreign, or when their host name was pointed at this machine (DNS rebinding).
@@ -37,8 +22,10 @@ type GuardConfig = Pick<HttpConfig, 'apiKeys' | 'allowUnauthenticated' | 'corsOr
 export function addRequestGuard(server: FastifyInstance, config: GuardConfig, sessions?: SessionDependencies): void {
   const authenticate = chooseAuthenticator(config, sessions);
   server.addHook('onRequest', async (request, reply) => {
-    const open = request.routeOptions.url !== undefined && publicRoutes.has(request.routeOptions.url);
-    await authenticate({ request, reply, open });
+    const role = requiredRole(request);
+    await authenticate({ request, reply, open: role === 'public' });
+    if (role === 'administrator' && findPrincipal(request)?.admin !== true)
+      throw new ForbiddenError('this route is for administrators');
   });
 }
 
