@@ -58,8 +58,8 @@ export function endpoint<Contract extends RouteContract>(
       method,
       ...(body === undefined ? {} : { json: body }),
       ...(signal === undefined ? {} : { signal }),
-      isSignIn,
       ...(headers === undefined ? {} : { headers }),
+      isSignIn,
     });
     // Some answers without content have status 202.
     const text = await answer.text();

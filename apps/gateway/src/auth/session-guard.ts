@@ -7,13 +7,13 @@ import { setPrincipal } from './principal.js';
 import { patternsOf } from './route-roles.js';
 import { accessToken } from './session-cookies.js';
 import { isCsrfToken, sessionKeyOf } from './session-token.js';
-import type { SessionWatch } from './session-watch.js';
+import type { CredentialWatch } from './credential-watch.js';
 import { SignInRefusal } from './sign-in-refusal.js';
 
 /** What the guard needs to authenticate users by their sessions. */
 export interface SessionDependencies {
   readonly accounts: Pick<AccountStore, 'session'>;
-  readonly watch: Pick<SessionWatch, 'add'>;
+  readonly watch: Pick<CredentialWatch, 'add'>;
 }
 
 /**
@@ -82,7 +82,7 @@ async function authenticateToken(
     admin: account.admin,
     session: { email: account.email, remembered },
   });
-  watch.add(reply.raw, key);
+  watch.add(reply.raw, { kind: 'session', ...key });
 }
 
 function checkCsrf(request: FastifyRequest, token: string): void {

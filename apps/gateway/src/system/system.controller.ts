@@ -1,6 +1,6 @@
 import { Controller, Header, Req, Res } from '@nestjs/common';
 import { type ViewerFile, ViewerFiles } from '@caribou/page-files';
-import { NotFoundError, type RouteInput, systemRoutes } from '@caribou/contracts';
+import { NotFoundError, type RouteInput, systemRoutes, VERSION } from '@caribou/contracts';
 import type { Readiness } from '@caribou/service';
 import type { Metrics } from '@caribou/observability';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -12,7 +12,6 @@ import { DOCS_POLICY, docsPage, docsScript } from './docs-page.js';
 import { createOpenApiDocument } from './openapi.js';
 import { ReadinessCheck } from './readiness.js';
 
-const VERSION = '0.1.0';
 const HTML = 'text/html; charset=utf-8';
 const startScript: ViewerFile = { contentType: 'text/javascript; charset=utf-8', content: Buffer.from(docsScript) };
 

@@ -145,4 +145,57 @@ const changePassword = route({
   refusals: [400, 409, 429],
 });
 
-export const signInRoutes = { me, setupStatus, providers, initialize, login, register, logout, changePassword };
+const Session = z.object({
+  id: z.string().describe('Names the session; it does not open it'),
+  created_at: z.string(),
+  expires_at: z.string(),
+  remembered: z.boolean().describe('Whether it outlives the browser'),
+  current: z.boolean().describe('Whether it is the session of this request'),
+});
+export type SessionReply = z.infer<typeof Session>;
+
+const sessions = route({
+  name: 'listSessions',
+  group,
+  method: 'GET',
+  path: '/v1/auth/sessions',
+  summary: 'Your sessions, the newest first: at most 50.',
+  reply: z.object({ sessions: z.array(Session) }),
+});
+
+const endSession = route({
+  name: 'endSession',
+  group,
+  method: 'DELETE',
+  path: '/v1/auth/sessions/:session_id',
+  summary: 'End one of your sessions, at every gateway.',
+  params: z.object({
+    session_id: z.string().regex(/^[\w-]{43}$/, 'must be the id of a session: 43 letters, digits, "-" or "_"'),
+  }),
+  status: 204,
+  reply: 'empty',
+  refusals: [404],
+});
+
+const endOtherSessions = route({
+  name: 'endOtherSessions',
+  group,
+  method: 'DELETE',
+  path: '/v1/auth/sessions',
+  summary: 'End all your sessions but the one of this request, at every gateway.',
+  reply: z.object({ ended: z.int().describe('Sessions that were ended') }),
+});
+
+export const signInRoutes = {
+  me,
+  setupStatus,
+  providers,
+  initialize,
+  login,
+  register,
+  logout,
+  changePassword,
+  sessions,
+  endSession,
+  endOtherSessions,
+};

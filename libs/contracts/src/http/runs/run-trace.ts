@@ -17,7 +17,7 @@ const MAX_REQUEST_MESSAGES = 500;
 const count = z.int().min(0);
 
 export const TraceReply = z.object({
-  run: RunReply.nullable().describe('Null for a task whose record has expired'),
+  run: RunReply,
   retained_until: z.string().nullable().describe('When the trace expires; null while the run has not ended'),
   entries: z
     .array(TraceEntry)
@@ -60,7 +60,7 @@ export type RequestReply = z.infer<typeof RequestReply>;
 
 const RunPath = ThreadPath.extend({ run_id: RunId });
 const TaskPath = RunPath.extend({ task_id: z.string().min(1).max(100) });
-const call = z.coerce.number().int().min(1).max(1_000_000);
+const call = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 const ofUser = { user_id: UserId.optional().describe('Administrators only: the user whose thread is meant') };
 const page = z.object({
   after: queryInt(0, 0, Number.MAX_SAFE_INTEGER),

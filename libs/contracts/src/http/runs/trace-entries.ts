@@ -68,7 +68,7 @@ const ModelCall = z.object({
   ...entry,
   type: z.literal('model_call'),
   call: z.int().nullable().describe('Number of the request for the route of requests; null when it is not stored'),
-  caller: z.string().describe('lead_agent, or the middleware that called the model, such as title'),
+  caller: z.string().describe('lead_agent, or middleware for a call that one of the chain made, such as for a title'),
   step: z.int(),
   attempt: z.int().describe('1, or which repetition of the same step this is, fallbacks included'),
   because: z
@@ -79,7 +79,7 @@ const ModelCall = z.object({
   provider: z.string().nullable(),
   outcome: z.enum(['ok', 'error', 'aborted']),
   first_token_ms: ms.nullable(),
-  duration_ms: ms.nullable().describe('Null for calls of middlewares'),
+  duration_ms: ms.nullable().describe('Null for calls of middlewares, of which the tokens are known only'),
   input_tokens: count.nullable(),
   output_tokens: count.nullable(),
   cached_input_tokens: count.nullable(),
@@ -153,9 +153,7 @@ const CancelRequested = z.object({
   ...entry,
   type: z.literal('cancel_requested'),
   action: z.enum(['interrupt', 'rollback']),
-  by: z
-    .string()
-    .describe('user:<id>, run:<id> of the run whose strategy asked for it, or what the process gave as its reason'),
+  by: z.string().describe('user:<id>, run:<id> of the run whose strategy asked for it, disconnect, or unknown'),
 });
 
 const Paused = z.object({

@@ -4,7 +4,9 @@ import { useConversation } from '../conversation-context.js';
 import styles from './layout.module.css';
 
 const SidePanel = lazy(async () => ({ default: (await import('../panels/side-panel.js')).SidePanel }));
-const InterruptCard = lazy(async () => ({ default: (await import('../panels/interrupt-card.js')).InterruptCard }));
+const WaitingCards = lazy(async () => ({
+  default: (await import('../panels/interrupts/waiting-cards.js')).WaitingCards,
+}));
 
 interface LayoutProps {
   readonly head: ReactNode;
@@ -15,21 +17,17 @@ interface LayoutProps {
 
 /** The parts of a conversation: messages above what is asked and the composer, and the side panel to the right of them. */
 export function ConversationLayout({ head, messages, composer, isPanelOpen }: LayoutProps) {
-  const { values } = useConversation();
+  const { exists } = useConversation();
   return (
     <div className={styles['layout']}>
       <div className={styles['column']}>
         {head}
         {messages}
-        {values.interrupts.length === 0 ? null : (
-          <div className={styles['asked']}>
-            <Suspense fallback={<Loading />}>
-              {values.interrupts.map((interrupt) => (
-                <InterruptCard key={interrupt.id} interrupt={interrupt} />
-              ))}
-            </Suspense>
-          </div>
-        )}
+        {exists ? (
+          <Suspense fallback={null}>
+            <WaitingCards />
+          </Suspense>
+        ) : null}
         {composer}
       </div>
       {isPanelOpen ? (
