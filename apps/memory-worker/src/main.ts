@@ -9,7 +9,7 @@ runMain(async () => {
   const logger = createLogger({ service: 'memory-worker', level: config.logLevel });
   const parts = openMemoryWorker(config, logger, await loadModels(config.models));
   const { bus, redis, worker, processLease, checks, metrics } = parts;
-  const health = await startHealthServer({ port: config.healthPort, checks, metrics });
+  const health = await startHealthServer({ host: config.healthHost, port: config.healthPort, checks, metrics });
   processLease?.start();
   worker?.start();
   const nudges = worker === undefined ? undefined : subscribeToNotifications(bus, worker);

@@ -30,7 +30,12 @@ runMain(async () => {
     logger: nestLogger(logger),
   });
   app.useGlobalFilters(new RpcErrorFilter(logger));
-  const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
+  const health = await startHealthServer({
+    host: config.healthHost,
+    port: config.healthPort,
+    checks: parts.checks,
+    metrics: parts.metrics,
+  });
   await parts.socket.open();
   parts.guard.start();
   parts.lease.start();

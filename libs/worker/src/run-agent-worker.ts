@@ -26,7 +26,12 @@ export async function runAgentWorker(role: AgentRole): Promise<void> {
     tracing,
   });
   await open.prepare();
-  const health = await startHealthServer({ port: config.healthPort, checks: open.checks, metrics: open.metrics });
+  const health = await startHealthServer({
+    host: config.healthHost,
+    port: config.healthPort,
+    checks: open.checks,
+    metrics: open.metrics,
+  });
   processLease.start();
   worker.start();
   sweeper.start();

@@ -26,6 +26,13 @@ interface AnyInput {
   readonly signal?: AbortSignal;
 }
 
+interface EndpointOptions {
+  /** Whether the path is relative to the server's root and not to that of the API. */
+  readonly isAtRoot?: boolean;
+  /** Whether it is a part of signing in: a 401 is its answer and asks nobody to sign in. */
+  readonly isSignIn?: boolean;
+}
+
 /** Method and path of every endpoint that was made; a test compares them with the routes of the gateway. */
 export const usedRoutes: (readonly [method: string, path: string])[] = [];
 
@@ -39,7 +46,7 @@ export const usedRoutes: (readonly [method: string, path: string])[] = [];
 export function endpoint<Contract extends RouteContract>(
   method: Contract['method'],
   path: Contract['path'],
-  { isAtRoot = false }: { readonly isAtRoot?: boolean } = {},
+  { isAtRoot = false, isSignIn = false }: EndpointOptions = {},
 ): Endpoint<Contract> {
   usedRoutes.push([method, path]);
   return async (input) => {
@@ -51,6 +58,7 @@ export function endpoint<Contract extends RouteContract>(
       method,
       ...(body === undefined ? {} : { json: body }),
       ...(signal === undefined ? {} : { signal }),
+      isSignIn,
     });
     return (answer.status === 204 ? undefined : await answer.json()) as RouteReplyJson<Contract>;
   };

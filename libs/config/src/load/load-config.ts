@@ -111,6 +111,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     runDir: settings.runDir,
     extensionsConfigPath: settings.extensionsConfigPath,
     logLevel: settings.logLevel ?? level,
+    healthHost: settings.healthHost,
     healthPort: settings.healthPort,
     ...(settings.otlpEndpoint === undefined ? {} : { otlpEndpoint: new Secret(settings.otlpEndpoint) }),
     clocks: camelKeys(checkClocks(section(ClocksFile, 'clocks', from), findings)),

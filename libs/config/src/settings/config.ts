@@ -186,6 +186,8 @@ export interface Config {
   /** Absolute path; the file need not exist. */
   readonly extensionsConfigPath: string;
   readonly logLevel: LogLevelName;
+  /** Host at which the services without an HTTP surface serve /health, /ready and /metrics, without authentication. */
+  readonly healthHost: string;
   /** Port of /health, /ready and /metrics of the services without an HTTP surface; 0 takes any free port. */
   readonly healthPort: number;
   /** Base URL of an OTLP/HTTP collector of traces; absent: no traces. */
