@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { waitFor } from '@caribou/testing';
 import { ASKING_CONFIG, effectsIn, writeAskingModule } from '../support/asking-tool.js';
+import { findChromium, launchChromium } from '../support/chromium.js';
 import { nonce, nth, type Stack, startStack } from '../support/stack.js';
 import { newGate } from '../sdk/calls.js';
 import { type Balancer, startBalancer } from './browser/balancer.js';
@@ -21,8 +20,7 @@ beforeAll(async () => {
   await writeAskingModule(stack.homeDir);
   stack.runners.push(await stack.start('agent-runner'));
   balancer = await startBalancer(nth(stack.gateways, 0).healthPort);
-  // Without Chromium's own sandbox, which does not start as root and in containers: the pages are the test's own.
-  if (executablePath !== undefined) browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  if (executablePath !== undefined) browser = await launchChromium(executablePath);
 });
 
 afterAll(async () => {
@@ -33,11 +31,6 @@ afterAll(async () => {
 
 const executablePath = findChromium();
 if (executablePath === undefined) console.warn('skipped: pages in a browser (no program chromium)');
-
-function findChromium(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return folders.map((folder) => join(folder, 'chromium')).find((path) => existsSync(path));
-}
 
 /** Kills the gateway that the balancer sends connections to, and sends them to another, new one. */
 async function killGateway(): Promise<void> {

@@ -5,6 +5,7 @@ import { chainCost } from './parts/chain-cost.js';
 import { chainTurns, turnsWith } from './parts/chain-turns.js';
 import type { Bench, Part } from './bench.js';
 import { busyMachine } from './parts/busy-part.js';
+import { consolePage } from './console/console-part.js';
 import { files } from './files/files-part.js';
 import { startFleet } from './fleet.js';
 import { idleThreads } from './parts/idle-threads.js';
@@ -218,6 +219,7 @@ const parts: Readonly<Record<string, Part>> = {
   outage,
   idle,
   waiting,
+  console: consolePage,
   peer,
 };
 

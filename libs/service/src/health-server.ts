@@ -69,8 +69,8 @@ export interface Readiness {
 }
 
 /** Runs all checks; one that does not answer in time fails. */
-export async function readinessOf(checks: readonly HealthCheck[]): Promise<Readiness> {
-  const results = await Promise.all(checks.map(async (one) => ({ ...one, reason: await reasonOf(one) })));
+export async function readinessOf(checks: readonly HealthCheck[], withinMs = CHECK_MS): Promise<Readiness> {
+  const results = await Promise.all(checks.map(async (one) => ({ ...one, reason: await reasonOf(one, withinMs) })));
   const collectFailures = (optional: boolean): Record<string, string> =>
     Object.fromEntries(
       results.flatMap(({ name, reason, optional: isOptional = false }) =>
@@ -85,10 +85,10 @@ export async function readinessOf(checks: readonly HealthCheck[]): Promise<Readi
   };
 }
 
-async function reasonOf({ check }: HealthCheck): Promise<string | undefined> {
+async function reasonOf({ check }: HealthCheck, withinMs: number): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`no answer in ${CHECK_MS} ms`), CHECK_MS);
+    timer = setTimeout(() => resolve(`no answer in ${withinMs} ms`), withinMs);
   });
   const result = check().then(
     () => undefined,

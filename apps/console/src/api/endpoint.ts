@@ -13,7 +13,10 @@ type Part<Name extends string, Schema extends z.ZodType> =
 /** What a call of a route takes: the parameters of its path, its query and its body, as the contract says. */
 export type EndpointInput<Contract extends RouteContract> = Part<'params', Contract['params']> &
   Part<'query', Contract['query']> &
-  Part<'body', Contract['body']> & { readonly signal?: AbortSignal };
+  Part<'body', Contract['body']> & {
+    readonly signal?: AbortSignal;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
 
 export type Endpoint<Contract extends RouteContract> = (
   input: EndpointInput<Contract>,
@@ -24,6 +27,7 @@ interface AnyInput {
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
   readonly signal?: AbortSignal;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface EndpointOptions {
@@ -32,9 +36,6 @@ interface EndpointOptions {
   /** Whether it is a part of signing in: a 401 is its answer and asks nobody to sign in. */
   readonly isSignIn?: boolean;
 }
-
-/** Method and path of every endpoint that was made; a test compares them with the routes of the gateway. */
-export const usedRoutes: (readonly [method: string, path: string])[] = [];
 
 /**
  * A function that calls a route. Types come from the route's contract, which is imported as a type only:
@@ -48,9 +49,8 @@ export function endpoint<Contract extends RouteContract>(
   path: Contract['path'],
   { isAtRoot = false, isSignIn = false }: EndpointOptions = {},
 ): Endpoint<Contract> {
-  usedRoutes.push([method, path]);
   return async (input) => {
-    const { params = {}, query = {}, body, signal } = input as AnyInput;
+    const { params = {}, query = {}, body, signal, headers } = input as AnyInput;
     const named = path.replaceAll(/:(\w+)|\*/g, (found, name: string | undefined) =>
       encoded(params[name ?? found] ?? ''),
     );
@@ -58,9 +58,12 @@ export function endpoint<Contract extends RouteContract>(
       method,
       ...(body === undefined ? {} : { json: body }),
       ...(signal === undefined ? {} : { signal }),
+      ...(headers === undefined ? {} : { headers }),
       isSignIn,
     });
-    return (answer.status === 204 ? undefined : await answer.json()) as RouteReplyJson<Contract>;
+    // Some answers without content have status 202.
+    const text = await answer.text();
+    return (text === '' ? undefined : JSON.parse(text)) as RouteReplyJson<Contract>;
   };
 }
 

@@ -39,7 +39,7 @@ const toOpenSession = ([digest, openedAt, endsAt, remembered]: [string, string, 
 
 /** Accounts in Redis: a hash each, one of all e-mails, and one for the sessions of each account. */
 export function redisAccounts(redis: RedisConnection): AccountStore {
-  const { accounts } = redis.keys;
+  const { accounts, accountOrder, administrators } = redis.keys;
   const keysOf = (userId: string): string[] => {
     const { record, sessions } = redis.keys.account(userId);
     return [record, sessions];
@@ -53,7 +53,7 @@ export function redisAccounts(redis: RedisConnection): AccountStore {
   return {
     isInitialized: async () => (await redis.use((client) => client.hlen(accounts))) > 0,
     create: async ({ userId, email, admin, password }, { first, maxAccounts }) => {
-      const keys = [accounts, redis.keys.account(userId).record];
+      const keys = [accounts, redis.keys.account(userId).record, accountOrder, administrators];
       const args = [userId, email, flag(admin), password, flag(first), maxAccounts];
       return oneOf(created, await redis.run(scripts.create, keys, args));
     },

@@ -59,6 +59,7 @@ const me = route({
 const setupStatus = route({
   name: 'getSetupStatus',
   group,
+  role: 'public',
   method: 'GET',
   path: '/v1/auth/setup-status',
   summary: 'Whether the first administrator has to be created, and whether users may register.',
@@ -68,6 +69,7 @@ const setupStatus = route({
 const providers = route({
   name: 'getSignInProviders',
   group,
+  role: 'public',
   method: 'GET',
   path: '/v1/auth/providers',
   summary: 'Other services to sign in with: none.',
@@ -77,6 +79,7 @@ const providers = route({
 const initialize = route({
   name: 'initializeSystem',
   group,
+  role: 'public',
   method: 'POST',
   path: '/v1/auth/initialize',
   summary: 'Create the first administrator and sign in; possible once.',
@@ -89,6 +92,7 @@ const initialize = route({
 const login = route({
   name: 'signIn',
   group,
+  role: 'public',
   method: 'POST',
   path: '/v1/auth/login/local',
   summary: 'Sign in with e-mail and password: sets the cookies access_token and csrf_token.',
@@ -105,6 +109,7 @@ const login = route({
 const register = route({
   name: 'registerUser',
   group,
+  role: 'public',
   method: 'POST',
   path: '/v1/auth/register',
   summary: 'Create an account and sign in, if the operator allows it.',
@@ -117,6 +122,7 @@ const register = route({
 const logout = route({
   name: 'signOut',
   group,
+  role: 'public',
   method: 'POST',
   path: '/v1/auth/logout',
   summary: "End the cookie's session, at every gateway.",

@@ -1,0 +1,36 @@
+import { Failure, Loading } from '../../../../components/notice.js';
+import { formatBytes } from '../../../../text/format.js';
+import { files as texts } from '../../../../text/panels-files.js';
+import { hasHidden, revealAsText } from '../interrupts/hidden-characters.js';
+import styles from '../panels.module.css';
+import { type FileRef, nameOf } from './file-ref.js';
+import { MAX_TEXT_BYTES } from './preview-kind.js';
+import { useText } from './use-content.js';
+
+interface TextProps {
+  readonly threadId: string;
+  readonly file: FileRef;
+  readonly isMarkdown?: boolean;
+}
+
+/** The first part of a text. Characters that cannot be seen are shown by their codes. */
+export function TextPreview({ threadId, file }: TextProps) {
+  const { data, error, refetch } = useText(threadId, file);
+  if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  const { text, total, isWhole } = data;
+  if (text === undefined) return <p>{texts.binary}</p>;
+  return (
+    <>
+      {isWhole ? null : (
+        <p className={styles['quiet']}>
+          {texts.cut(formatBytes(MAX_TEXT_BYTES), formatBytes(total ?? MAX_TEXT_BYTES))}
+        </p>
+      )}
+      {hasHidden(text) ? <p className={styles['warn']}>{texts.hidden}</p> : null}
+      <pre className={styles['pre']} tabIndex={0} aria-label={nameOf(file.path)}>
+        {revealAsText(text)}
+      </pre>
+    </>
+  );
+}
