@@ -30,24 +30,26 @@ export const Component = () => (
         </NavLink>
       ))}
     </nav>
-    <Suspense fallback={<Loading />}>
-      <Routes>
-        <Route index element={<Navigate to={`/settings/${sections[0]?.path ?? 'profile'}`} replace />} />
-        <Route path="profile" element={<Profile />} />
-        <Route path="memory" element={<Memory />} />
-        <Route path="skills" element={<Skills />} />
-        <Route path="agents" element={<Agents />} />
-        <Route path="agents/new" element={<NewAgent />} />
-        <Route path="agents/:name" element={<Agent />} />
-        <Route path="agents/:name/chain" element={<Chain />} />
-        <Route path="schedules" element={<Schedules />} />
-        <Route path="approvals" element={<Approvals />} />
-        <Route path="usage" element={<Usage />} />
-        <Route path="items" element={<Items />} />
-        <Route path="mcp" element={<McpServers />} />
-        <Route path="account" element={<Account />} />
-        <Route path="*" element={<NotFound />} />
-      </Routes>
-    </Suspense>
+    <div>
+      <Suspense fallback={<Loading />}>
+        <Routes>
+          <Route index element={<Navigate to={`/settings/${sections[0]?.path ?? 'profile'}`} replace />} />
+          <Route path="profile" element={<Profile />} />
+          <Route path="memory" element={<Memory />} />
+          <Route path="skills" element={<Skills />} />
+          <Route path="agents" element={<Agents />} />
+          <Route path="agents/new" element={<NewAgent />} />
+          <Route path="agents/:name" element={<Agent />} />
+          <Route path="agents/:name/chain" element={<Chain />} />
+          <Route path="schedules" element={<Schedules />} />
+          <Route path="approvals" element={<Approvals />} />
+          <Route path="usage" element={<Usage />} />
+          <Route path="items" element={<Items />} />
+          <Route path="mcp" element={<McpServers />} />
+          <Route path="account" element={<Account />} />
+          <Route path="*" element={<NotFound />} />
+        </Routes>
+      </Suspense>
+    </div>
   </div>
 );

@@ -1,5 +1,5 @@
 import { useDeferredValue, useState } from 'react';
-import { useNavigate } from 'react-router';
+import { Navigate } from 'react-router';
 import { Button } from '../../../components/button.js';
 import { Failure } from '../../../components/notice.js';
 import { Page } from '../../../components/page.js';
@@ -13,21 +13,19 @@ import { AgentFields } from './agent-fields.js';
 import { AGENTS, createAgent, useNameCheck } from './api.js';
 
 export function NewAgentPage() {
-  const navigate = useNavigate();
   const [name, setName] = useState('');
   const [draft, setDraft] = useState(EMPTY_DRAFT);
-  const [isSaved, setSaved] = useState(false);
+  const [created, setCreated] = useState<string>();
   const check = useNameOf(name);
   const create = useAction(async () => {
-    const made = await createAgent({ body: { ...toFields(draft), name } });
-    setSaved(true);
-    // The warning about unsaved edits is off from the next rendering on.
-    setTimeout(() => void navigate(`/settings/agents/${made.name}`));
+    setCreated((await createAgent({ body: { ...toFields(draft), name } })).name);
   }, [AGENTS]);
   const isFaulty = check.fault !== undefined || Object.keys(faultsOf(draft)).length > 0;
+  // The form and its warning about unsaved edits are gone before the page changes.
+  if (created !== undefined) return <Navigate to={`/settings/agents/${created}`} replace />;
   return (
     <Page title={texts.create}>
-      <Unsaved isDirty={!isSaved && (name !== '' || differences(draft, EMPTY_DRAFT).length > 0)} />
+      <Unsaved isDirty={name !== '' || differences(draft, EMPTY_DRAFT).length > 0} />
       <form
         className={styles['form']}
         onSubmit={(event) => {

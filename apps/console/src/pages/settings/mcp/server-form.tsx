@@ -11,7 +11,7 @@ import styles from '../parts/parts.module.css';
 import { Unsaved } from '../parts/unsaved.js';
 import { useAction } from '../parts/use-action.js';
 import { MCP, type McpServer, writeServer } from './api.js';
-import { faultsIn, parseServer, toServerText } from './server-json.js';
+import { faultsIn, parseServer, toServerText, withEmptyFields } from './server-json.js';
 
 interface ServerFormProps {
   /** Absent for a new server. */
@@ -29,7 +29,7 @@ export function ServerForm({ name: known, server, onClose }: ServerFormProps) {
   const parsed = parseServer(text);
   const save = useAction(
     async (value: Readonly<Record<string, unknown>>) => {
-      await writeServer(name, value);
+      await writeServer(name, withEmptyFields(value, server ?? {}));
       onClose();
     },
     [MCP],

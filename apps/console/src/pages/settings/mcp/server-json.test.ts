@@ -1,4 +1,4 @@
-import { faultsIn, parseServer, toServerText } from './server-json.js';
+import { faultsIn, parseServer, toServerText, withEmptyFields } from './server-json.js';
 
 describe(parseServer, () => {
   test('gives an object, and names the line of what is no JSON', () => {
@@ -42,6 +42,22 @@ describe(toServerText, () => {
       type: 'http',
       url: 'x',
       headers: { A: '********' },
+    });
+  });
+});
+
+describe(withEmptyFields, () => {
+  test('a text that was not changed gives the server as it was shown, and a removed field is gone', () => {
+    const shown = { type: 'http', command: null, args: [], url: 'x', headers: { A: '********' }, description: '' };
+    const edited = JSON.parse(toServerText(shown)) as Record<string, unknown>;
+    expect(withEmptyFields(edited, shown)).toEqual(shown);
+    const { headers: _, ...rest } = edited;
+    expect(withEmptyFields({ ...rest, description: 'Events' }, shown)).toEqual({
+      type: 'http',
+      command: null,
+      args: [],
+      url: 'x',
+      description: 'Events',
     });
   });
 });

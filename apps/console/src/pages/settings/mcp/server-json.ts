@@ -69,5 +69,17 @@ export function toServerText(server: Readonly<Record<string, unknown>>): string 
   return JSON.stringify(Object.fromEntries(shown), null, 2);
 }
 
+/**
+ * A server that was edited, with the empty fields that its text had left out. The server compares with what it has shown: without
+ * them it would take the address or the command for changed, and want all secrets again.
+ */
+export const withEmptyFields = (
+  edited: Readonly<Record<string, unknown>>,
+  shown: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> => ({
+  ...Object.fromEntries(Object.entries(shown).filter(([, value]) => isEmpty(value))),
+  ...edited,
+});
+
 const isEmpty = (value: unknown): boolean =>
   value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);

@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from 'react';
+import type { ReactNode } from 'react';
 import styles from './parts.module.css';
 
 interface SectionProps {
@@ -8,17 +8,14 @@ interface SectionProps {
   readonly children?: ReactNode;
 }
 
-/** A part of a page with a heading. */
-export function Section({ title, about, actions, children }: SectionProps) {
-  const id = useId();
-  return (
-    <section className={styles['section']} aria-labelledby={id}>
-      <div className={styles['item']}>
-        <h2 id={id}>{title}</h2>
-        {actions === undefined ? null : <div className={styles['row']}>{actions}</div>}
-      </div>
-      {about === undefined ? null : <p className={styles['about']}>{about}</p>}
-      {children}
-    </section>
-  );
-}
+/** A part of a page with a heading. It is no landmark: tables and navigation are. */
+export const Section = ({ title, about, actions, children }: SectionProps) => (
+  <section className={styles['section']}>
+    <div className={styles['head']}>
+      <h2>{title}</h2>
+      {actions === undefined ? null : <div className={styles['row']}>{actions}</div>}
+    </div>
+    {about === undefined ? null : <p className={styles['about']}>{about}</p>}
+    {children}
+  </section>
+);

@@ -6,16 +6,15 @@ import { settings } from '../../../text/settings.js';
 import styles from './parts.module.css';
 
 /** While there are unsaved edits, leaving the page asks first: within the console by a dialog, else by the browser. */
-export function Unsaved({ isDirty }: { readonly isDirty: boolean }) {
-  const blocker = useBlocker(({ currentLocation, nextLocation }) => {
-    return isDirty && currentLocation.pathname !== nextLocation.pathname;
-  });
+export const Unsaved = ({ isDirty }: { readonly isDirty: boolean }) => (isDirty ? <Asking /> : null);
+
+function Asking() {
+  const blocker = useBlocker(({ currentLocation, nextLocation }) => currentLocation.pathname !== nextLocation.pathname);
   useEffect(() => {
-    if (!isDirty) return undefined;
     const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
     window.addEventListener('beforeunload', ask);
     return () => window.removeEventListener('beforeunload', ask);
-  }, [isDirty]);
+  }, []);
   if (blocker.state !== 'blocked') return null;
   return (
     <Dialog title={settings.unsaved} isOpen onClose={() => blocker.reset()}>

@@ -1,4 +1,4 @@
-import { emptyTask, type TaskDraft, taskFaults, toTask } from './task-draft.js';
+import { describeSchedule, emptyTask, type TaskDraft, taskFaults, toTask } from './task-draft.js';
 
 const draft = (over: Partial<TaskDraft>): TaskDraft => ({
   ...emptyTask('Europe/Berlin'),
@@ -43,5 +43,24 @@ describe(taskFaults, () => {
     expect(faultsOf({ rhythm: 'cron', maxRuns: '1.5' })).toEqual(['cron', 'maxRuns']);
     expect(taskFaults(draft({ rhythm: 'interval', minutes: '43200', maxRuns: '1000000' }))).toEqual([]);
     expect(taskFaults(draft({ rhythm: 'interval', minutes: '43201' }))).toEqual(['minutes']);
+  });
+});
+
+describe(describeSchedule, () => {
+  test('names what the schedule has', () => {
+    const specs = [
+      { cron: '0 9 * * *' },
+      { every_seconds: 5_400 },
+      { every_seconds: 90 },
+      { run_at: '2026-12-01T08:00:00' },
+      {},
+    ];
+    expect(specs.map((schedule_spec) => describeSchedule({ schedule_spec }))).toEqual([
+      '0 9 * * *',
+      '90 min',
+      '90 s',
+      '2026-12-01T08:00:00',
+      '',
+    ]);
   });
 });

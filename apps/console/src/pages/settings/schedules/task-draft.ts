@@ -1,4 +1,4 @@
-import type { NewTask } from './api.js';
+import type { NewTask, Task } from './api.js';
 
 export type Rhythm = 'daily' | 'weekly' | 'interval' | 'once' | 'cron';
 
@@ -89,3 +89,11 @@ function scheduleOf(draft: TaskDraft): Pick<NewTask, 'schedule_type' | 'schedule
 }
 
 const withSeconds = (time: string): string => (/T\d\d:\d\d$/.test(time) ? `${time}:00` : time);
+
+/** When a task is due, in short: a cron, a number of seconds, or a time. The server has stored what a client sent. */
+export function describeSchedule({ schedule_spec: spec }: Pick<Task, 'schedule_spec'>): string {
+  const [cron, seconds, at] = [spec['cron'], spec['every_seconds'], spec['run_at']];
+  if (typeof cron === 'string') return cron;
+  if (typeof seconds === 'number') return seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
+  return typeof at === 'string' ? at : '';
+}

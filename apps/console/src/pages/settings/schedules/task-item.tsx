@@ -10,6 +10,7 @@ import styles from '../parts/parts.module.css';
 import { plainText } from '../parts/plain-text.js';
 import { ThreadLink } from '../parts/thread-link.js';
 import { type Task, useTaskRuns } from './api.js';
+import { describeSchedule } from './task-draft.js';
 
 export type TaskStep = 'pause' | 'resume' | 'trigger';
 
@@ -31,7 +32,7 @@ interface TaskItemProps {
 export function TaskItem({ task, isBusy, onStep, onDelete }: TaskItemProps) {
   const [isOpen, setOpen] = useState(false);
   const facts = [
-    JSON.stringify(task.schedule_spec),
+    plainText(describeSchedule(task), 200),
     task.timezone,
     texts.runs(task.run_count),
     task.next_run_at === null ? '' : texts.next(formatTime(task.next_run_at)),
