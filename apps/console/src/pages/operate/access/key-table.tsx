@@ -9,6 +9,7 @@ import { isChangeable, titleOf, toneOf } from './key-form.js';
 
 interface KeyTableProps {
   readonly keys: readonly ApiKey[];
+  readonly mayRotate: boolean;
   readonly onRotate: (key: ApiKey) => void;
   readonly onRevoke: (key: ApiKey) => void;
 }
@@ -37,16 +38,13 @@ const facts: readonly Column<ApiKey>[] = [
 ];
 
 /** The keys of a page of the list. */
-export const KeyTable = ({ keys, onRotate, onRevoke }: KeyTableProps) => (
+export const KeyTable = ({ keys, ...actions }: KeyTableProps) => (
   <DataTable
     caption={texts.title}
     empty={texts.empty}
     rows={keys}
     keyOf={({ key_id }) => key_id}
-    columns={[
-      ...facts,
-      { head: access.actions, cell: (key) => <Actions apiKey={key} onRotate={onRotate} onRevoke={onRevoke} /> },
-    ]}
+    columns={[...facts, { head: access.actions, cell: (key) => <Actions apiKey={key} {...actions} /> }]}
   />
 );
 
@@ -59,13 +57,13 @@ const Status = ({ apiKey }: { readonly apiKey: ApiKey }) => (
   </>
 );
 
-function Actions({ apiKey, onRotate, onRevoke }: Omit<KeyTableProps, 'keys'> & { readonly apiKey: ApiKey }) {
+function Actions({ apiKey, mayRotate, onRotate, onRevoke }: Omit<KeyTableProps, 'keys'> & { readonly apiKey: ApiKey }) {
   if (!isChangeable(apiKey)) return null;
   const name = titleOf(apiKey);
   return (
     <div className={styles['row']}>
       {apiKey.status === 'active' ? (
-        <Button aria-label={`${texts.rotate} ${name}`} onClick={() => onRotate(apiKey)}>
+        <Button aria-label={`${texts.rotate} ${name}`} disabled={!mayRotate} onClick={() => onRotate(apiKey)}>
           {texts.rotate}
         </Button>
       ) : null}

@@ -29,7 +29,7 @@ export function Component() {
       title={texts.title}
       about={texts.about}
       actions={
-        <Button look="primary" onClick={() => setDialog({ kind: 'create' })}>
+        <Button look="primary" disabled={issued !== undefined} onClick={() => setDialog({ kind: 'create' })}>
           {texts.create}
         </Button>
       }
@@ -41,6 +41,8 @@ export function Component() {
             {page.credentials_required ? null : <Notice tone="warn">{texts.localMode}</Notice>}
             <KeyTable
               keys={page.keys}
+              // A second secret would take the first one from the page before it is stored.
+              mayRotate={issued === undefined}
               onRotate={(apiKey) => setDialog({ kind: 'rotate', apiKey })}
               onRevoke={(apiKey) => setDialog({ kind: 'revoke', apiKey })}
             />
