@@ -1,4 +1,5 @@
 import type { ComponentType } from 'react';
+import { keyTexts, userTexts } from '../../text/access.js';
 
 /** A page of operators, loaded when it is opened. */
 export interface OperateSection {
@@ -9,4 +10,7 @@ export interface OperateSection {
 }
 
 /** The pages of operators in the order of their navigation. A new page is one entry. */
-export const operateSections: readonly OperateSection[] = [];
+export const operateSections: readonly OperateSection[] = [
+  { path: 'keys', label: keyTexts.title, load: () => import('./access/keys.js') },
+  { path: 'users', label: userTexts.title, load: () => import('./access/users.js') },
+];
