@@ -1,4 +1,5 @@
 import type { ComponentType } from 'react';
+import { fleet } from '../../text/fleet.js';
 
 /** A page of operators, loaded when it is opened. */
 export interface OperateSection {
@@ -9,4 +10,9 @@ export interface OperateSection {
 }
 
 /** The pages of operators in the order of their navigation. A new page is one entry. */
-export const operateSections: readonly OperateSection[] = [];
+export const operateSections: readonly OperateSection[] = [
+  { path: 'fleet', label: fleet.fleetTitle, load: () => import('./fleet/fleet-page.js') },
+  { path: 'queues', label: fleet.queuesTitle, load: () => import('./fleet/queues-page.js') },
+  { path: 'models', label: fleet.modelsTitle, load: () => import('./fleet/models-page.js') },
+  { path: 'sandboxes', label: fleet.sandboxesTitle, load: () => import('./fleet/sandboxes-page.js') },
+];
