@@ -103,7 +103,7 @@ export const fleet = {
   uncounted: 'no limit',
   action: 'Action',
   reset: 'Close circuit',
-  resetOf: (model: string) => `Close the circuit of ${model}`,
+  resetOf: (model: string) => `Close circuit of ${model}`,
   resetTitle: 'Close this circuit?',
   resetAbout: (model: string) =>
     `Calls of ${model} are sent to its provider at once. If the provider still fails, the circuit opens again. This is entered in the audit log.`,

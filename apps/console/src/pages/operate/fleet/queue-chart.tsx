@@ -13,6 +13,8 @@ interface QueueChartProps {
 
 const HEIGHT = 120;
 const MIN_WIDTH = 120;
+/** Seconds that the time axis has at least, so that the first samples are not stretched over it. */
+const MIN_SPAN_S = 60;
 
 /** How much waited in one queue, over time. It is drawn again when the colors of the page change. */
 export function QueueChart({ label, times, lengths }: QueueChartProps) {
@@ -71,11 +73,14 @@ function optionsOf(place: HTMLElement, color: string): uPlot.Options {
     height: HEIGHT,
     legend: { show: false },
     cursor: { show: false },
-    scales: { y: { range: (_chart, _min, max) => [0, Math.max(1, max)] } },
+    scales: {
+      x: { range: (_chart, min, max) => [Math.min(min, max - MIN_SPAN_S), max] },
+      y: { range: (_chart, _min, max) => [0, Math.max(1, max)] },
+    },
     axes: [
       { ...axis, space: 70 },
       { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000] },
     ],
-    series: [{}, { label: text.chartSeries, stroke: color, width: 2, points: { show: false } }],
+    series: [{}, { label: text.chartSeries, stroke: color, width: 2, points: { size: 4 } }],
   };
 }
