@@ -134,7 +134,8 @@ interface Connections {
 function listDependencies(config: Config, connections: Connections) {
   const { modules, tracing, redis, bus, files, metrics, logger } = connections;
   const models = createModelCatalog(config.models, { clocks: config.clocks, logger, modules });
-  const store = withAdmissionControl(createThreadStore(connections, config), connections);
+  const processId = newProcessId('gateway');
+  const store = withAdmissionControl(createThreadStore({ redis, metrics, processId }, config), connections);
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
   const memories = redisMemoryStore(redis);
   const usageLedger = redisUsageLedger(redis, ledgerSettings(redis, config));
@@ -164,6 +165,8 @@ function listDependencies(config: Config, connections: Connections) {
   measureQueues(metrics, { redis, memory: config.chain.memory, conversions });
   const settings = toSettings(config);
   return {
+    /** Names this process in traces, and among the processes that administrators see. */
+    processId,
     threadStore: erasable.store,
     taskStore,
     runTraces: redisRunTraces(redis),
@@ -269,7 +272,10 @@ const timedStores = (redis: RedisConnection, { clocks, crons, webhooks, explain 
 /** States of threads that later reads of these threads need not transfer again. */
 const HEAD_CACHE_BYTES = 64 * 1024 * 1024;
 
-const createThreadStore = ({ redis, metrics }: Pick<Connections, 'redis' | 'metrics'>, config: Config): ThreadStore => {
+const createThreadStore = (
+  { redis, metrics, processId }: Pick<Connections, 'redis' | 'metrics'> & { readonly processId: string },
+  config: Config,
+): ThreadStore => {
   const { clocks, quotas, runner, store, webhooks } = config;
   const heads = new HeadCache(HEAD_CACHE_BYTES);
   metrics.measureCache('heads', heads.bytes);
@@ -288,7 +294,7 @@ const createThreadStore = ({ redis, metrics }: Pick<Connections, 'redis' | 'metr
     idempotencyTtlMs: clocks.idempotencyTtlMs,
     compact: store.compact,
     ledger: ledgerSettings(redis, config),
-    ...omitUndefined({ trace: traceSettings(redis, config.explain, newProcessId('gateway')) }),
+    ...omitUndefined({ trace: traceSettings(redis, config.explain, processId) }),
   });
 };
 

@@ -1,5 +1,4 @@
 import type { Config } from '@caribou/config';
-import { newId } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import { ProcessReport, type StopStep } from '@caribou/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -52,9 +51,9 @@ export async function openGateway(
   timers.start();
   const deadlines = app.get(InterruptDeadlines);
   deadlines.start();
-  const { bus, metrics } = dependencies;
+  const { bus, metrics, processId } = dependencies;
   const { checks } = app.get(ReadinessCheck);
-  const report = new ProcessReport({ service: 'gateway', processId: newId(), metrics, checks });
+  const report = new ProcessReport({ service: 'gateway', processId, metrics, checks });
   report.start(bus);
   const noteDraining = { name: 'report', run: () => Promise.resolve(report.noteDraining()) };
   const stopReport = { name: 'answers about the process', run: () => Promise.resolve(report.stop()) };

@@ -1,7 +1,7 @@
 import { type Bus, connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { busAccess, FleetSandboxes, newId } from '@caribou/contracts';
-import { commandIdentity, type Logger, systemClock, type ThreadKey } from '@caribou/core';
+import { commandIdentity, type Logger, type SandboxRegistry, systemClock, type ThreadKey } from '@caribou/core';
 import { type HealthCheck, ProcessReport } from '@caribou/service';
 import { createMetrics, type Metrics } from '@caribou/observability';
 import { sandboxMounts, SharedVolume, threadFiles, WorkspaceQuota } from '@caribou/files';
@@ -10,6 +10,7 @@ import {
   ManagerRecords,
   prepareRunDirectory,
   releaseUsersOf,
+  type SandboxDrivers,
   sandboxDrivers,
   sandboxIdOf,
   type SandboxSettings,
@@ -157,11 +158,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   });
   measureHoldings(metrics, { pool, executor, finished, maxSandboxes: config.sandbox.maxBoxes });
   const diskBytes = (thread: ThreadKey): number | undefined => quota.lastUsage(thread)?.bytes;
-  const checks = [
-    { name: 'redis', check: () => registry.isManagerAlive(managerId) },
-    ...(plane.isStored ? [] : [{ name: 'volume', check: () => volume.ensure() }]),
-    { name: 'sandbox', check: () => drivers.forNewThread() },
-  ];
+  const checks = checksOf({ managerId, registry, drivers, volume: plane.isStored ? undefined : volume });
   return {
     managerId,
     pool,
@@ -183,6 +180,20 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     checks,
   };
 }
+
+interface Checked {
+  readonly managerId: string;
+  readonly registry: SandboxRegistry;
+  readonly drivers: Pick<SandboxDrivers, 'forNewThread'>;
+  /** Absent when files are in an object store. */
+  readonly volume: SharedVolume | undefined;
+}
+
+const checksOf = ({ managerId, registry, drivers, volume }: Checked): readonly HealthCheck[] => [
+  { name: 'redis', check: () => registry.isManagerAlive(managerId) },
+  ...(volume === undefined ? [] : [{ name: 'volume', check: () => volume.ensure() }]),
+  { name: 'sandbox', check: () => drivers.forNewThread() },
+];
 
 /** Answers the questions of gateways about this process and its sandboxes, from now on. */
 export function answerQuestions({ outputs, report, held }: ManagerParts): void {

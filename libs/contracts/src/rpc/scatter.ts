@@ -22,7 +22,7 @@ const count = () => z.number().int().min(0);
 /** What a process says about itself. It is measured when somebody asks; nothing of it is stored. */
 export const ProcessInfo = z.object({
   service: z.enum(serviceNames),
-  id: z.string().min(1).max(64).describe('The id of this start of the process; a lease in Redis has the same'),
+  id: z.string().min(1).max(128).describe('The id of this start of the process; a lease in Redis has the same'),
   version: z.string().max(64),
   host: z.string().max(255),
   pid: count(),

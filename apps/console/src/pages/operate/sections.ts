@@ -1,5 +1,6 @@
 import type { ComponentType } from 'react';
 import { keyTexts, userTexts } from '../../text/access.js';
+import { fleet } from '../../text/fleet.js';
 
 /** A page of operators, loaded when it is opened. */
 export interface OperateSection {
@@ -13,4 +14,8 @@ export interface OperateSection {
 export const operateSections: readonly OperateSection[] = [
   { path: 'keys', label: keyTexts.title, load: () => import('./access/keys.js') },
   { path: 'users', label: userTexts.title, load: () => import('./access/users.js') },
+  { path: 'fleet', label: fleet.fleetTitle, load: () => import('./fleet/fleet-page.js') },
+  { path: 'queues', label: fleet.queuesTitle, load: () => import('./fleet/queues-page.js') },
+  { path: 'models', label: fleet.modelsTitle, load: () => import('./fleet/models-page.js') },
+  { path: 'sandboxes', label: fleet.sandboxesTitle, load: () => import('./fleet/sandboxes-page.js') },
 ];
