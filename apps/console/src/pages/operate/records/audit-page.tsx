@@ -16,6 +16,7 @@ import { type FilterField, Filters, ID_PATTERN, useFilter, userField } from './f
 import { Id, Text } from './ids.js';
 import { PagedTable } from './paged-table.js';
 import styles from './records.module.css';
+import { showDirections } from './show-directions.js';
 import { usePages } from './use-pages.js';
 
 /** Lines of one download: the browser holds them until they are stored. */
@@ -51,7 +52,7 @@ export function Component() {
       />
       <Dialog title={facts.details} isOpen={shown !== undefined} onClose={() => setShown(undefined)}>
         <pre className={styles['recorded']} tabIndex={0} dir="auto">
-          {JSON.stringify(shown?.line, null, 2)}
+          {showDirections(JSON.stringify(shown?.line ?? {}, null, 2))}
         </pre>
       </Dialog>
     </Page>

@@ -1,3 +1,4 @@
+import { showDirections } from './show-directions.js';
 import { findSettings, settingRows } from './config-rows.js';
 
 const config = {
@@ -33,5 +34,12 @@ describe(findSettings, () => {
     expect(findSettings(rows, 'alice').map(({ path }) => path)).toEqual(['http.apiKeys[0].userId']);
     expect(findSettings(rows, ' ')).toHaveLength(rows.length);
     expect(findSettings(rows, 'nothing')).toEqual([]);
+  });
+});
+
+describe(showDirections, () => {
+  test('shows the characters that would turn a text around', () => {
+    expect(showDirections('invoice\u202Egnp.exe')).toBe('invoice⟨U+202E⟩gnp.exe');
+    expect(showDirections('مرحبا')).toBe('مرحبا');
   });
 });

@@ -13,6 +13,7 @@ import { Id, RunLink, Text } from './ids.js';
 import { prettyJson } from './pretty-json.js';
 import { PagedTable } from './paged-table.js';
 import styles from './records.module.css';
+import { showDirections } from './show-directions.js';
 import { type Question, useAction } from './use-action.js';
 import { usePages } from './use-pages.js';
 
@@ -49,7 +50,7 @@ export function Component() {
       />
       <Dialog title={work.recorded} isOpen={shown !== undefined} onClose={() => setShown(undefined)}>
         <pre className={styles['recorded']} tabIndex={0} dir="auto">
-          {prettyJson(shown?.excerpt ?? '')}
+          {showDirections(prettyJson(shown?.excerpt ?? ''))}
         </pre>
       </Dialog>
       {dialog}

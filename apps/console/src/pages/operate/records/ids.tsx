@@ -1,14 +1,17 @@
 import { Link } from 'react-router';
 import { work } from '../../../text/records/work.js';
 import styles from './records.module.css';
+import { showDirections } from './show-directions.js';
 
 /** An id, which may be long. */
-export const Id = ({ children }: { readonly children: string }) => <span className={styles['id']}>{children}</span>;
+export const Id = ({ children }: { readonly children: string }) => (
+  <span className={styles['id']}>{showDirections(children)}</span>
+);
 
 /** A text of users or other systems, in its own direction. */
 export const Text = ({ children }: { readonly children: string }) => (
   <bdi className={styles['text']} dir="auto">
-    {children}
+    {showDirections(children)}
   </bdi>
 );
 

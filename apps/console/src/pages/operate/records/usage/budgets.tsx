@@ -48,7 +48,7 @@ export function Budgets() {
           [facts.topKeys, today.top_keys],
         ] as const
       ).map(([caption, rows]) => (
-        <section key={caption} aria-label={caption}>
+        <div key={caption} className={styles['part']}>
           <h3>{caption}</h3>
           <DataTable
             caption={caption}
@@ -57,7 +57,7 @@ export function Budgets() {
             keyOf={({ name }) => name}
             empty={facts.noneToday}
           />
-        </section>
+        </div>
       ))}
     </>
   );

@@ -55,12 +55,11 @@ export function Component() {
   });
   return (
     <Page title={facts.usage} about={facts.usageAbout}>
-      <Budgets />
-      <h2>{facts.usage}</h2>
       <Filters fields={fields} />
       {usage.isPending ? <Loading /> : null}
       {usage.isError ? <Failure error={usage.error} onRetry={() => void usage.refetch()} /> : null}
       {usage.data === undefined ? null : <Shown reply={usage.data} by={by} metric={metric} />}
+      <Budgets />
     </Page>
   );
 }
