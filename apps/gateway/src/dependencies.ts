@@ -1,50 +1,29 @@
 import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
-import { type Config, configFindings, configSources, extensionsFile, maskConfig } from '@caribou/config';
-import { busAccess, omitUndefined } from '@caribou/contracts';
+import { type Config, extensionsFile } from '@caribou/config';
+import { busAccess } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, type ModelModule, systemClock, type ThreadKey } from '@caribou/core';
 import {
-  type ThreadStore,
   createRedis,
   MemoryWatch,
+  newProcessId,
   type RedisConnection,
-  redisAgents,
-  redisAssistants,
-  redisAccountDirectory,
-  redisAccounts,
   redisApiKeys,
-  redisAttempts,
   redisConversions,
-  redisCrons,
-  redisDelayedRuns,
-  redisAuditTrail,
   redisDeadLetters,
-  listPendingRuns,
-  type PendingRunQuery,
-  readDayUse,
-  redisOutbox,
-  HeadCache,
   redisErasures,
-  redisItems,
   redisEventLog,
-  redisFeedback,
   redisLocks,
   redisModelCircuits,
   redisModelGate,
-  redisSandboxRegistry,
-  readProcessLeases,
   ledgerSettings,
-  redisRequestBuckets,
   redisUsageLedger,
   redisSkills,
   redisSharedDocuments,
-  newProcessId,
   redisRunTraces,
-  traceSettings,
   redisTaskStore,
   redisMemoryStore,
   redisProcessRegistry,
-  redisThreadStore,
   redisTurnQueue,
   redisWaitingThreads,
   requireDurableRedis,
@@ -66,11 +45,16 @@ import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
 import { openFileCollection } from './files/open-file-collection.js';
 import { type GatewayFiles, openFiles } from './files/open-files.js';
+import { fleetReads } from './fleet/fleet-reads.js';
 import { queueReads } from './fleet/queue-reads.js';
 import { LoopLagWatch } from './http/loop-lag-watch.js';
+import { operatorReads } from './operator/operator-reads.js';
 import { dispatchTurn } from './runs/turn-dispatch.js';
 import { toSettings } from './settings.js';
 import { openSkillFiles } from './skills/open-skill-files.js';
+import { createThreadStore, withAdmissionControl } from './stores/thread-store.js';
+import { timedStores } from './stores/timed-stores.js';
+import { userStores } from './stores/user-stores.js';
 import { measureQueues } from './system/queue-figures.js';
 
 /** Everything that the gateway's services are built from; `listDependencies` is the one list. */
@@ -177,14 +161,6 @@ function listDependencies(config: Config, connections: Connections) {
     waitingThreads: redisWaitingThreads(redis),
     runnerProcesses: redisProcessRegistry(redis, 'runs'),
     deadLetters,
-    auditTrail: redisAuditTrail(redis),
-    pendingRuns: (query: PendingRunQuery) => listPendingRuns(redis, query),
-    dayUse: (limit: number) => readDayUse(redis, limit),
-    loadedConfig: {
-      config: maskConfig(config),
-      sources: configSources(config),
-      findings: configFindings(config),
-    },
     eventLog: redisEventLog(redis),
     bus,
     userFiles: erasable.files,
@@ -196,29 +172,20 @@ function listDependencies(config: Config, connections: Connections) {
     locks: redisLocks(redis),
     erasures,
     memories,
-    agents: redisAgents(redis),
-    assistants: redisAssistants(redis),
-    feedback: redisFeedback(redis),
+    ...userStores(redis, config),
     /** The model of searches in the store; null: they go by words. */
     embedder: config.store.embeddings === undefined ? null : createEmbedder(config.store.embeddings),
-    items: redisItems(redis, {
-      maxItems: config.quotas.maxStoreItemsPerUser,
-      maxBytes: config.quotas.maxStoreBytesPerUser,
-    }),
     converter,
     models: withModelGate(models, config, { redis, logger }),
     modelCircuits: redisModelCircuits(redis),
+    ...operatorReads(redis, config),
     ...fleetReads(redis, config),
     queueReads: queueReads({ redis, memory: config.chain.memory, conversions }),
     chains: chainCatalog(config, models),
     skillStore,
     skillCatalog: openSkillCatalog(config, { store: skillStore, clock: systemClock, logger }),
     skillFiles: openSkillFiles(config, { records: skillStore, logger }),
-    accounts: redisAccounts(redis),
-    accountDirectory: redisAccountDirectory(redis),
     apiKeys,
-    attempts: redisAttempts(redis),
-    requestBuckets: redisRequestBuckets(redis),
     usageLedger,
     passwords: scryptPasswords(),
     documents: redisSharedDocuments(redis),
@@ -242,77 +209,6 @@ const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
     streams: ['turns'],
     ackWaitMs: clocks.ackWaitMs,
   });
-
-/** What administrators see of processes and sandboxes. */
-const fleetReads = (redis: RedisConnection, { clocks }: Config) => ({
-  processLeases: () => readProcessLeases(redis, clocks),
-  sandboxBindings: redisSandboxRegistry(redis),
-});
-
-/** How much longer than an attempt the lease of a delivery is: for the body, and for the entry of the outcome. */
-const DELIVERY_MARGIN_MS = 15_000;
-
-/** The stores of what happens at a time or after a run. */
-const timedStores = (redis: RedisConnection, { clocks, crons, webhooks, explain }: Config) => ({
-  crons: redisCrons(redis, { maxPerUser: crons.maxPerUser }),
-  delayedRuns: redisDelayedRuns(redis, {
-    eventsTtlMs: clocks.eventsTtlMs,
-    idempotencyTtlMs: clocks.idempotencyTtlMs,
-    ...omitUndefined({ trace: traceSettings(redis, explain, 'gateway') }),
-  }),
-  outbox: redisOutbox(redis, {
-    perUser: webhooks.maxAtOncePerUser,
-    perHost: webhooks.maxAtOncePerHost,
-    leaseMs: webhooks.timeoutMs + DELIVERY_MARGIN_MS,
-    maxAgeMs: webhooks.maxAgeMs,
-    maxFailed: webhooks.maxFailedPerUser,
-  }),
-});
-
-/** States of threads that later reads of these threads need not transfer again. */
-const HEAD_CACHE_BYTES = 64 * 1024 * 1024;
-
-const createThreadStore = (
-  { redis, metrics, processId }: Pick<Connections, 'redis' | 'metrics'> & { readonly processId: string },
-  config: Config,
-): ThreadStore => {
-  const { clocks, quotas, runner, store, webhooks } = config;
-  const heads = new HeadCache(HEAD_CACHE_BYTES);
-  metrics.measureCache('heads', heads.bytes);
-  return redisThreadStore(redis, {
-    heads,
-    leaseMs: clocks.leaseMs,
-    maxAttempts: runner.maxAttempts,
-    eventsTtlMs: clocks.eventsTtlMs,
-    maxQueuedRuns: quotas.maxQueuedRunsPerThread,
-    maxInFlightRuns: quotas.maxRunsPerUser,
-    maxThreads: quotas.maxThreadsPerUser,
-    maxStateBytes: quotas.maxStateBytes,
-    maxDelayedRuns: quotas.maxDelayedRunsPerUser,
-    maxWebhookEvents: webhooks.maxWaitingPerUser,
-    maxStoredBytes: quotas.maxRunBytesPerUser,
-    idempotencyTtlMs: clocks.idempotencyTtlMs,
-    compact: store.compact,
-    ledger: ledgerSettings(redis, config),
-    ...omitUndefined({ trace: traceSettings(redis, config.explain, processId) }),
-  });
-};
-
-/**
- * The store, which refuses new runs while this process is overloaded, and while Redis lacks the memory for what they will
- * write.
- */
-const withAdmissionControl = (
-  store: ThreadStore,
-  { memory, loopLag }: Pick<Connections, 'memory' | 'loopLag'>,
-): ThreadStore => ({
-  ...store,
-  admit: async (request) => {
-    loopLag.assertResponsive();
-    memory.assertRoom();
-    return await store.admit(request);
-  },
-});
 
 /** The models, whose calls share limits and circuit breaker with the calls of the runners. */
 function withModelGate(

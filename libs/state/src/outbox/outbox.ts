@@ -1,21 +1,11 @@
-import type {
-  FailedEvent,
-  OutboxLimits,
-  OutboxStore,
-  TakenEvents,
-  UserEvent,
-  WaitingEvent,
-  WebhookEvent,
-} from '../ports/outbox-store.js';
+import type { OutboxLimits, OutboxStore, TakenEvents, WebhookEvent } from '../ports/outbox-store.js';
 import { auditLineParams } from '../executions/audit-log.js';
-import { readSetPage } from '../operator/set-page.js';
-import { parsePendingMember } from '../redis/keys.js';
 import { letterId, letterParams } from '../letters/letter-params.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { foreignType } from '../redis/redis-errors.js';
 import { hashOf } from '../redis/hash.js';
 import { loadScript } from '../redis/scripts.js';
-import { parseStored } from '../redis/stored-json.js';
+import { listEvents, pageOfEvents } from './waiting-events.js';
 import { compressTexts, expandText, type StoredText } from '../redis/stored-text.js';
 
 const scripts = {
@@ -32,15 +22,6 @@ export function redisOutbox(redis: RedisConnection, limits: OutboxLimits): Outbo
   const prefixes = { prefix, events, hosts };
   const run = (script: (typeof scripts)['take'], params: object) =>
     redis.run(script, [all, users], [JSON.stringify({ ...prefixes, ...params })]);
-
-  /** None: it was delivered meanwhile. */
-  async function readEvent(userId: string, eventId: string): Promise<UserEvent[]> {
-    const keys = redis.keys.outbox(userId);
-    const [score, values] = await redis.use((client) =>
-      Promise.all([client.zscore(keys.waiting, eventId), client.hmget(keys.events + eventId, ...LISTED_FIELDS)]),
-    );
-    return waitingOf(eventId, Number(score ?? 0), values).map((event) => ({ ...event, user_id: userId }));
-  }
 
   return {
     take: async (limit, token) =>
@@ -75,27 +56,8 @@ export function redisOutbox(redis: RedisConnection, limits: OutboxLimits): Outbo
       if (settled === 'damaged') throw foreignType(key);
       return settled;
     },
-    list: async (userId) => {
-      const keys = redis.keys.outbox(userId);
-      const [scored, failed] = await redis.use((client) =>
-        Promise.all([
-          client.zrange(keys.waiting, 0, MAX_LISTED - 1, 'WITHSCORES'),
-          client.lrange(keys.failed, 0, limits.maxFailed - 1),
-        ]),
-      );
-      const ids = scored.filter((_, index) => index % 2 === 0);
-      const hashes = await redis.use((client) =>
-        Promise.all(ids.map((id) => client.hmget(keys.events + id, ...LISTED_FIELDS))),
-      );
-      const waiting = ids.flatMap((id, index) => waitingOf(id, Number(scored[2 * index + 1]), hashes[index] ?? []));
-      return { waiting, failed: failed.map((text) => parseStored<FailedEvent>(text)) };
-    },
-    page: async (query) => {
-      const { members, nextCursor } = await readSetPage(redis, all, query);
-      const listed = members.map(({ member }) => parsePendingMember(member));
-      const events = await Promise.all(listed.map(({ userId, threadId }) => readEvent(userId, threadId)));
-      return { events: events.flat(), nextCursor };
-    },
+    list: (userId) => listEvents(redis, userId, limits.maxFailed),
+    page: (query) => pageOfEvents(redis, query),
     hasten: async (userId, eventId, line) => {
       const params = { ...prefixes, user: userId, event: eventId, ...auditLineParams(redis, line) };
       return (await redis.run(scripts.hasten, [all, users], [JSON.stringify(params)])) as 'ok' | 'none' | 'busy';
@@ -113,10 +75,6 @@ export function redisOutbox(redis: RedisConnection, limits: OutboxLimits): Outbo
     },
   };
 }
-
-/** Maximum number of waiting events of one list. */
-const MAX_LISTED = 100;
-const LISTED_FIELDS = ['url', 'thread_id', 'status', 'ended_at', 'attempts', 'error'];
 
 async function takenOf(reply: unknown): Promise<TakenEvents> {
   const [now, wait, found] = reply as readonly [string, string, readonly (readonly [string, string, unknown])[]];
@@ -143,21 +101,4 @@ async function eventOf(userId: string, eventId: string, flat: unknown): Promise<
     attempts: Number(text('attempts')),
     body: body === undefined ? null : await expandText(body),
   };
-}
-
-function waitingOf(eventId: string, atMs: number, values: readonly (string | null)[]): WaitingEvent[] {
-  const [url, threadId, status, endedAt, attempts, error] = values;
-  if (url === null || url === undefined) return [];
-  return [
-    {
-      event_id: eventId,
-      url,
-      thread_id: threadId ?? '',
-      status: status ?? '',
-      ended_at: endedAt ?? '',
-      attempts: Number(attempts),
-      error: error ?? null,
-      next_attempt_at: new Date(atMs).toISOString(),
-    },
-  ];
 }
