@@ -47,11 +47,12 @@ local function trace_step(run, checkpoint, text)
   return { 'traced', bytes }
 end
 
--- Adds the end, with the last checkpoint, if one is written, and its text. From now on the trace has a deadline.
+-- Adds the end, with the last checkpoint, if one is written, and its text; '-' for a run without an owner. From now on the trace has a
+-- deadline.
 local function end_trace(run, status, checkpoint, text)
   if not run.traced then return end
-  local process = p.owner and process_of(p.owner) or '-'
-  add_trace(run, 'e', now_ms, checkpoint or '-', status, process .. (text and '\n' .. text or ''))
+  local queued = p.owner and '' or ' -'
+  add_trace(run, 'e', now_ms, checkpoint or '-', status .. queued .. (text and '\n' .. text or ''))
   redis.call('PEXPIRE', trace_key(run.run_id), p.trace_ttl_ms or p.events_ttl_ms)
 end
 

@@ -66,7 +66,12 @@ async function findCall(redis: RedisConnection, run: TracedRun, call: number): P
   const index = indexOf(Math.floor((call - 1) / ENTRIES_PER_PART), removed);
   const stored = await redis.use((client) => client.lindexBuffer(key, index));
   if (stored === null) return null;
-  const entries = entriesOf(await parsePart(stored), { admittedMs: undefined, next: undefined, run: null });
+  const entries = entriesOf(await parsePart(stored), {
+    admittedMs: undefined,
+    next: undefined,
+    owner: undefined,
+    run: null,
+  });
   const { entry, request } = entries[(call - 1) % ENTRIES_PER_PART] ?? {};
   if (entry?.type !== 'model_call' || request === undefined) return null;
   return { entry, request, checkpointId: await checkpointBefore(redis, run, index) };

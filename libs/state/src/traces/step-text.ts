@@ -1,14 +1,14 @@
 import type { StepTrace, TracedModelCall, TracedRequest, TracedText, TracedToolCall } from '@caribou/core';
-import { omitUndefined } from '@caribou/contracts';
+import { type NextNode, omitUndefined } from '@caribou/contracts';
 
 /**
  * The text of a step in a trace: JSON with short names, as a trace is in Redis for days. Times are milliseconds before the end of the
  * step (`a`) or durations (`d`). Fields with their usual value are absent.
  */
 export interface StepText {
-  /** Step number, nodes that follow, bytes of the checkpoint. */
+  /** Step number; nodes that follow, by a letter each; bytes of the checkpoint. */
   readonly n?: number;
-  readonly x?: readonly string[];
+  readonly x?: string;
   readonly b?: number;
   /** Duration of the commit before. */
   readonly p?: number;
@@ -65,7 +65,7 @@ export interface ToolText {
 /** What a checkpoint adds to the text of its step. */
 export interface StepFacts {
   readonly step?: number;
-  readonly next?: readonly string[];
+  readonly next?: readonly NextNode[];
   readonly bytes?: number;
   readonly interrupts?: readonly {
     readonly id: string;
@@ -74,13 +74,18 @@ export interface StepFacts {
   }[];
 }
 
-const USUAL = { caller: 'lead_agent', model: 'ok' } as const;
+/** Letters of the nodes; a new node gets another one. */
+const NODES: Readonly<Record<NextNode, string>> = { model_request: 'm', after_model: 'a', tools: 't' };
+
+/** The nodes that follow a step. */
+export const nextIn = ({ x: letters = '' }: StepText): string[] =>
+  [...letters].map((letter) => Object.entries(NODES).find(([, of]) => of === letter)?.[0] ?? letter);
 
 export function toStepText(step: StepTrace, { step: number, next = [], bytes, interrupts = [] }: StepFacts): StepText {
   const ageOf = (atMs: number): number => Math.max(0, Math.round(step.nowMs - atMs));
   return omitUndefined({
     n: number,
-    x: next.length === 0 ? undefined : next,
+    x: next.length === 0 ? undefined : next.map((node) => NODES[node]).join(''),
     b: bytes,
     p: rounded(step.lastCommitMs),
     c: step.calls.length === 0 ? undefined : step.calls.map((call) => toCallText(call, ageOf(call.atMs))),
@@ -108,7 +113,7 @@ function toCallText(call: TracedModelCall, age: number): CallText {
   return {
     ...{ a: age, m: call.model },
     ...omitUndefined({
-      w: call.caller === USUAL.caller ? undefined : call.caller,
+      w: call.caller === 'lead_agent' ? undefined : call.caller,
       k: call.attempt === 1 ? undefined : call.attempt,
       y: call.because === 'first' ? undefined : call.because,
       v: call.providerModel === call.model ? undefined : call.providerModel,

@@ -2,6 +2,7 @@ import type { StepTrace, ThreadKey } from '@caribou/core';
 import type { AdmitRequest } from '../ports/admission.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { compressTexts, type StoredText } from '../redis/stored-text.js';
+import { packText } from './packed-text.js';
 import { type StepFacts, textsOf, toStepText } from './step-text.js';
 import { REFRESH_MS } from './written-texts.js';
 
@@ -27,7 +28,7 @@ export async function traceStep(
   if (trace === undefined || step === undefined) return NOTHING;
   const fresh = [...textsOf(step)].filter(([hash]) => !trace.written.has(userId, hash));
   const hashes = fresh.map(([hash]) => hash);
-  const texts = await compressTexts([boundedText(step, facts), ...fresh.map(([, text]) => text)]);
+  const texts = [await packText(boundedText(step, facts)), ...(await compressTexts(fresh.map(([, text]) => text)))];
   if (hashes.length === 0) return { ...NOTHING, params: { trace: {} }, texts };
   const { texts: key, ends } = trace.textKeys(userId);
   const stored = { key, ends, ttl_ms: trace.retentionMs + 2 * REFRESH_MS, hashes };
