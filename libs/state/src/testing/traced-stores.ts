@@ -51,7 +51,7 @@ export const requestOf = (over: Partial<TracedRequest> = {}): TracedRequest => (
   tools: { hash: 'toolstoolstools1', text: JSON.stringify([{ name: 'bash', description: 'runs', parameters: {} }]) },
   messages: [
     { hash: 'contextcontext12', text: JSON.stringify(human('Today is Monday. '.repeat(40))) },
-    { from: 0, count: 1 },
+    { isBefore: false, from: 0, count: 1 },
   ],
   ...over,
 });

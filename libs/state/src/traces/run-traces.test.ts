@@ -120,7 +120,12 @@ describe('the trace of a run', () => {
       return counts.reduce((sum, [, calls]) => sum + Number(calls), 0);
     };
 
-    expect((await countOf(true)) - (await countOf(false))).toBe(1);
+    // The first step in a second also updates the list of threads.
+    const leastOf = async (traced: boolean) => {
+      const counts = [await countOf(traced), await countOf(traced), await countOf(traced), await countOf(traced)];
+      return Math.min(...counts);
+    };
+    expect((await leastOf(true)) - (await leastOf(false))).toBe(1);
   });
 
   test('of a plain turn takes at most 700 bytes of Redis with key and deadline', async () => {

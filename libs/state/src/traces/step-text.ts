@@ -1,4 +1,4 @@
-import type { StepTrace, TracedModelCall, TracedRequest, TracedText, TracedToolCall } from '@caribou/core';
+import type { StepTrace, TracedEdit, TracedModelCall, TracedRequest, TracedText, TracedToolCall } from '@caribou/core';
 import { type NextNode, omitUndefined } from '@caribou/contracts';
 
 /**
@@ -44,12 +44,24 @@ export interface CallText {
   readonly q?: RequestText;
 }
 
-/** System prompt and tools by hash; parts of the messages: a hash, [from, count], or [omitted]. */
+/**
+ * System prompt and tools by hash; parts of the messages: a hash, [from, count] of the checkpoint of the step, [from, count, 1] of the
+ * one before, or [omitted].
+ */
 export interface RequestText {
   readonly s: string;
   readonly t: string;
   readonly p?: TracedRequest['parameters'];
-  readonly l: readonly (string | readonly [number, number] | readonly [number])[];
+  readonly l: readonly (string | RangeText | EditText)[];
+}
+
+type RangeText = readonly [number, number] | readonly [number, number, 1] | readonly [number];
+
+/** A message as it was changed: its index, 1 when it is of the checkpoint before, and edits as position, removed, inserted. */
+export interface EditText {
+  readonly f: number;
+  readonly b?: 1;
+  readonly e: readonly (readonly [number, number, string])[];
 }
 
 export interface ToolText {
@@ -143,10 +155,18 @@ function toRequestText({ system, tools, parameters, messages }: TracedRequest): 
     ...(Object.keys(parameters).length === 0 ? {} : { p: parameters }),
     l: messages.map((part) => {
       if ('omitted' in part) return [part.omitted] as const;
-      return 'hash' in part ? part.hash : ([part.from, part.count] as const);
+      if ('hash' in part) return part.hash;
+      if ('edits' in part) return editText(part);
+      return part.isBefore ? ([part.from, part.count, 1] as const) : ([part.from, part.count] as const);
     }),
   };
 }
+
+const editText = ({ isBefore, index, edits }: TracedEdit): EditText => ({
+  f: index,
+  ...(isBefore ? { b: 1 } : {}),
+  e: edits.map(({ at, removed, inserted }) => [at, removed, inserted] as const),
+});
 
 const toToolText = (tool: TracedToolCall, age: number): ToolText => ({
   ...{ a: age, m: tool.name, g: tool.id, d: Math.round(tool.durationMs) },
