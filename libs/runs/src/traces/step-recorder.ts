@@ -1,4 +1,4 @@
-import { type AiMessage, AppError, isRecord, type Message, ModelError, omitUndefined } from '@caribou/contracts';
+import { type AiMessage, type AppError, isRecord, type Message, ModelError, omitUndefined } from '@caribou/contracts';
 import {
   type CallCause,
   type CallUsage,

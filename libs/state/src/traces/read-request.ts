@@ -3,6 +3,7 @@ import type { ThreadKey } from '@caribou/core';
 import type { MissingReason, RequestMessage, StoredRequest, StoredTool, TracedRun } from '../ports/run-traces.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadCheckpoint } from '../runs/claim-thread.js';
+import type { TraceTextKeys } from '../redis/script-keys.js';
 import { parseStored } from '../redis/stored-json.js';
 import { expandText, toStoredText } from '../redis/stored-text.js';
 import { type FoundEntry } from './step-entries.js';
@@ -13,7 +14,7 @@ import { ENTRIES_PER_PART, indexOf, MARK_AT, parsePart, removedBy } from './trac
 interface Parts {
   /** The part of the store that has the run. */
   readonly redis: RedisConnection;
-  /** The part of the store that has the texts. */
+  /** The part of the store that has the texts of users. */
   readonly texts: RedisConnection;
 }
 
@@ -34,14 +35,17 @@ export async function readRequest(parts: Parts, run: TracedRun, asked: Asked): P
   const { entry, request, before, after } = found;
   const wanted = pageOf(request, asked);
   const names = wanted.flatMap((part) => ('hash' in part ? [part.hash] : []));
-  const texts = await readTexts(parts.texts, run.userId, [request.s, request.t, ...names]);
+  const [shared, texts] = await Promise.all([
+    readTexts(parts.texts, parts.texts.keys.traceTexts(run.userId), [request.s, request.t]),
+    readTexts(parts.redis, parts.redis.keys.threadTraceTexts(run), names),
+  ]);
   const reads = (isBefore: boolean): boolean => wanted.some((part) => 'at' in part && part.isBefore === isBefore);
   const [ofBefore, ofAfter] = await Promise.all([
     reads(true) ? messagesAt(parts.redis, run, before) : null,
     reads(false) ? messagesAt(parts.redis, run, after) : null,
   ]);
-  const system = textIn(texts, request.s);
-  const tools = textIn(texts, request.t);
+  const system = textIn(shared, request.s);
+  const tools = textIn(shared, request.t);
   return {
     at: entry.at,
     model: entry.model,
@@ -132,12 +136,11 @@ function messagePart(part: RequestText['l'][number], index: number, within: numb
 /** The texts of these hashes that are stored. */
 async function readTexts(
   redis: RedisConnection,
-  userId: string,
+  { texts: key }: TraceTextKeys,
   hashes: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const { texts: key } = redis.keys.traceTexts(userId);
   const wanted = [...new Set(hashes)];
-  const stored = await redis.use((client) => client.hmgetBuffer(key, ...wanted));
+  const stored = wanted.length === 0 ? [] : await redis.use((client) => client.hmgetBuffer(key, ...wanted));
   const texts = new Map<string, string>();
   for (const [index, hash] of wanted.entries()) {
     const form = stored[index];

@@ -84,9 +84,7 @@ function numbered(part: TracePart, number: number, context: Parameters<typeof en
   }
   return entriesOf(part, context).map(({ entry, request }, index) => {
     const seq = seqOf(number, index);
-    return (
-      entry.type === 'model_call' && request !== undefined ? { ...entry, seq, call: seq } : { ...entry, seq }
-    ) as TraceEntry;
+    return entry.type === 'model_call' && request !== undefined ? { ...entry, seq, call: seq } : { ...entry, seq };
   });
 }
 

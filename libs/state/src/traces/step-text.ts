@@ -91,7 +91,7 @@ const NODES: Readonly<Record<NextNode, string>> = { model_request: 'm', after_mo
 
 /** The nodes that follow a step. */
 export const nextIn = ({ x: letters = '' }: StepText): string[] =>
-  [...letters].map((letter) => Object.entries(NODES).find(([, of]) => of === letter)?.[0] ?? letter);
+  Array.from(letters, (letter) => Object.entries(NODES).find(([, of]) => of === letter)?.[0] ?? letter);
 
 export function toStepText(step: StepTrace, { step: number, next = [], bytes, interrupts = [] }: StepFacts): StepText {
   const ageOf = (atMs: number): number => Math.max(0, Math.round(step.nowMs - atMs));
@@ -177,17 +177,13 @@ const toToolText = (tool: TracedToolCall, age: number): ToolText => ({
   }),
 });
 
-/** The texts that the requests of a step refer to, by hash. */
-export function textsOf({ calls }: StepTrace): ReadonlyMap<string, string> {
-  const texts = new Map<string, string>();
-  const add = ({ hash, text }: TracedText): void => {
-    if (text !== undefined) texts.set(hash, text);
-  };
-  for (const { request } of calls) {
-    if (request === undefined) continue;
-    add(request.system);
-    add(request.tools);
-    for (const part of request.messages) if ('hash' in part) add(part);
-  }
-  return texts;
-}
+/** The system prompts and lists of tools of the requests of a step, by hash: those of a user are mostly the same. */
+export const sharedTexts = ({ calls }: StepTrace): ReadonlyMap<string, string> =>
+  byHash(calls.flatMap(({ request }) => (request === undefined ? [] : [request.system, request.tools])));
+
+/** The messages that the chain added or changed for the requests of a step, by hash: they have contents of the thread. */
+export const messageTexts = ({ calls }: StepTrace): ReadonlyMap<string, string> =>
+  byHash(calls.flatMap(({ request }) => request?.messages.filter((part) => 'hash' in part) ?? []));
+
+const byHash = (texts: readonly TracedText[]): ReadonlyMap<string, string> =>
+  new Map(texts.flatMap(({ hash, text }) => (text === undefined ? [] : [[hash, text] as const])));
