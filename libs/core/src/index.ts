@@ -96,6 +96,8 @@ export type {
   OpenToolCall,
   StepTrace,
   StepTracer,
+  TextEdit,
+  TracedEdit,
   TracedFailure,
   TracedModelCall,
   TracedRange,

@@ -11,7 +11,6 @@ import {
 import {
   answerInterrupts,
   applyUpdate,
-  type CallUsage,
   clientUpdate,
   dropLateAnswers,
   type LoopPosition,
@@ -209,15 +208,16 @@ export function commitRequest(active: ActiveRun, turn: TurnCommit, queued: reado
     step: turn.step,
     events: [...queued, ...turn.events],
     ...omitUndefined({ usage: turn.usage, joined: turn.joined, goalChange: turn.goalChange }),
-    ...stepOf(active, turn.usage?.calls),
+    ...stepOf(active, turn),
   };
 }
 
 /** What was done since the last commit, for the run's trace. */
 export const stepOf = (
   { recording: { steps } }: Pick<ActiveRun, 'recording'>,
-  calls: readonly CallUsage[] = [],
-): { readonly trace?: StepTrace } => (steps === undefined ? {} : { trace: steps.step(calls) });
+  turn?: Pick<TurnCommit, 'state' | 'usage'>,
+): { readonly trace?: StepTrace } =>
+  steps === undefined ? {} : { trace: steps.step(turn?.usage?.calls, turn?.state.messages) };
 
 /** Counts a turn and the times of turn and commit once its commit has succeeded; the next turn begins then. */
 export async function timeTurn<T>(active: ActiveRun, turn: TurnCommit, commit: () => Promise<T>): Promise<T> {

@@ -59,7 +59,7 @@ function finishOrContinue(
       if (next === undefined) {
         const finished = await store.finish(lease, {
           ...finish,
-          ...stepOf(run, last.usage?.calls),
+          ...stepOf(run, last),
           shown,
           commit: commitRequest(run, last, queued),
         });
@@ -109,9 +109,9 @@ export async function finishCancelled(run: ActiveRun, action: CancelAction): Pro
   const [result] = await Promise.all([afterCancel?.({ state, record, logger: run.logger }), endExecutions(run)]);
   const { update, calls = [], events = [] } = result ?? {};
   const { more } = await run.writer.end((queued, shown) => {
-    const ending = { status: 'interrupted', rollback, shown, ...stepOf(run, calls) } as const;
+    const ending = { status: 'interrupted', rollback, shown } as const;
     if (update === undefined && calls.length === 0)
-      return store.finish(lease, { ...ending, events: [...queued, ...events] });
+      return store.finish(lease, { ...ending, ...stepOf(run), events: [...queued, ...events] });
     const turn: TurnCommit = {
       state: applyUpdate(state, update ?? {}),
       next,
@@ -119,7 +119,12 @@ export async function finishCancelled(run: ActiveRun, action: CancelAction): Pro
       step: (metadata?.step ?? 0) + 1,
       ...(calls.length === 0 ? {} : { usage: { turns: 0, calls } }),
     };
-    return store.finish(lease, { ...ending, commit: commitRequest(run, turn, queued), events: [] });
+    return store.finish(lease, {
+      ...ending,
+      ...stepOf(run, turn),
+      commit: commitRequest(run, turn, queued),
+      events: [],
+    });
   });
   run.hasMore = more;
   return 'cancelled';

@@ -9,19 +9,35 @@ export interface TracedText {
 }
 
 /**
- * A request of a model without the texts that are stored anyway. A part of `messages` is a range of the messages of the checkpoint
- * before the step, or a message that the chain added or changed.
+ * A request of a model without the texts that are stored anyway. A part of `messages` is a range of the messages of a checkpoint, or a
+ * message that the chain added or changed for the request alone.
  */
 export interface TracedRequest {
   readonly parameters: Readonly<Record<string, string | number | boolean>>;
   readonly system: TracedText;
   readonly tools: TracedText;
-  readonly messages: readonly (TracedRange | TracedText | OmittedMessages)[];
+  readonly messages: readonly (TracedRange | TracedText | TracedEdit | OmittedMessages)[];
 }
 
 export interface TracedRange {
+  /** Whether it is of the checkpoint before the step, and not of the one that the step ends with. */
+  readonly isBefore: boolean;
   readonly from: number;
   readonly count: number;
+}
+
+/** A replacement in a text; several of one text are in order and count in the original. */
+export interface TextEdit {
+  readonly at: number;
+  readonly removed: number;
+  readonly inserted: string;
+}
+
+/** A message of a checkpoint as the chain changed it for the request: edits of its JSON. */
+export interface TracedEdit {
+  readonly isBefore: boolean;
+  readonly index: number;
+  readonly edits: readonly TextEdit[];
 }
 
 /** Messages of a request that is too scattered to be described. */

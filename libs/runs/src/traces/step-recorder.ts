@@ -1,4 +1,4 @@
-import { type AiMessage, AppError, isRecord, type Message, ModelError, omitUndefined } from '@caribou/contracts';
+import { type AiMessage, type AppError, isRecord, type Message, ModelError, omitUndefined } from '@caribou/contracts';
 import {
   type CallCause,
   type CallUsage,
@@ -27,7 +27,7 @@ const MAX_NAME_CHARS = 100;
  * has taken effect, so that a repeated one writes the same.
  */
 export class StepRecorder implements StepTracer {
-  private calls: TracedModelCall[] = [];
+  private calls: RecordedCall[] = [];
   private tools: TracedToolCall[] = [];
   private dropped = 0;
   private attempts = 0;
@@ -47,10 +47,9 @@ export class StepRecorder implements StepTracer {
   modelCall(model: ModelPort, call: ModelCall): OpenModelCall {
     const { recorder } = this;
     const atMs = recorder.nowMs();
-    const request = tracedRequest(call, this.base);
     const because = causeOf(this.last, model.name);
     this.attempts += 1;
-    const begun = { atMs, caller: 'lead_agent', attempt: this.attempts, because, ...modelFields(model), request };
+    const begun = { atMs, caller: 'lead_agent', attempt: this.attempts, because, ...modelFields(model) };
     let firstTokenMs: number | undefined;
     let isOpen = true;
     const add = (ended: Pick<TracedModelCall, 'outcome'> & Partial<TracedModelCall>): void => {
@@ -58,7 +57,8 @@ export class StepRecorder implements StepTracer {
       isOpen = false;
       this.last = { model: model.name, outcome: ended.outcome };
       const durationMs = recorder.nowMs() - atMs;
-      this.addTo(this.calls, { ...begun, durationMs, ...omitUndefined({ firstTokenMs }), ...ended });
+      const traced = { ...begun, durationMs, ...omitUndefined({ firstTokenMs }), ...ended };
+      this.addTo(this.calls, { traced, call });
     };
     return {
       firstPiece: () => {
@@ -88,14 +88,23 @@ export class StepRecorder implements StepTracer {
     };
   }
 
-  /** What was recorded since the last commit; `used`: model calls of middlewares, of which only the tokens are known. */
-  step(used: readonly CallUsage[] = []): StepTrace {
+  /**
+   * What was recorded since the last commit.
+   *
+   * @param used model calls of middlewares, of which only the tokens are known
+   * @param after the messages of the checkpoint that the step ends with
+   */
+  step(used: readonly CallUsage[] = [], after?: readonly Message[]): StepTrace {
     const nowMs = this.recorder.nowMs();
     const { durationMs, chain: parts } = this.recorder.stepSummary();
+    const messages = { before: this.base, ...omitUndefined({ after }) };
     const others = used.filter(({ caller }) => caller === 'middleware').slice(0, MAX_CALLS);
     return {
       nowMs,
-      calls: [...this.calls, ...others.map((usage) => middlewareCall(usage, nowMs))],
+      calls: [
+        ...this.calls.map(({ traced, call }) => ({ ...traced, request: tracedRequest(call, messages) })),
+        ...others.map((usage) => middlewareCall(usage, nowMs)),
+      ],
       tools: this.tools,
       dropped: this.dropped,
       ...(parts.length === 0 ? {} : { hooks: { durationMs, parts } }),
@@ -118,6 +127,12 @@ export class StepRecorder implements StepTracer {
     if (calls.length < MAX_CALLS) calls.push(call);
     else this.dropped += 1;
   }
+}
+
+/** A call whose request is described when the messages are known that the step ends with. */
+interface RecordedCall {
+  readonly traced: TracedModelCall;
+  readonly call: ModelCall;
 }
 
 const ABORTED = { outcome: 'aborted' } as const;

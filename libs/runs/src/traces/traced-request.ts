@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type Message, omitUndefined } from '@caribou/contracts';
-import type { ModelCall, OmittedMessages, TracedRange, TracedRequest, TracedText } from '@caribou/core';
+import type { ModelCall, OmittedMessages, TracedEdit, TracedRange, TracedRequest, TracedText } from '@caribou/core';
 import { LRUCache } from 'lru-cache';
+import { editsOf } from './message-edits.js';
 
 /** Instead of a larger text its size is stored. */
 const MAX_TEXT_CHARS = 256 * 1024;
@@ -9,10 +10,17 @@ const MAX_TEXT_CHARS = 256 * 1024;
 const MAX_PARTS = 1_000;
 
 type ModelTool = ModelCall['tools'][number];
-type Part = TracedRange | TracedText | OmittedMessages;
+type Part = TracedRange | TracedText | TracedEdit | OmittedMessages;
 
-/** Describes a request. `base`: the messages of the checkpoint before the step, which are not stored again. */
-export function tracedRequest(call: ModelCall, base: readonly Message[]): TracedRequest {
+/** The messages of the checkpoints between which a step is. */
+export interface StepMessages {
+  readonly before: readonly Message[];
+  /** Absent when the step ends without a checkpoint. */
+  readonly after?: readonly Message[];
+}
+
+/** Describes a request. Messages of the two checkpoints are not stored again. */
+export function tracedRequest(call: ModelCall, { before, after = [] }: StepMessages): TracedRequest {
   return {
     parameters: omitUndefined({
       thinking_enabled: call.thinkingEnabled,
@@ -23,40 +31,48 @@ export function tracedRequest(call: ModelCall, base: readonly Message[]): Traced
     }),
     system: systemText(call.system),
     tools: toolsText(call.tools),
-    messages: messageParts(call.messages, base),
+    messages: messageParts(call.messages, { before, after }),
   };
 }
 
-/** The messages as ranges of `base`, found by identity, and as texts of those that the chain added or changed. */
-export function messageParts(messages: readonly Message[], base: readonly Message[]): TracedRequest['messages'] {
+/** The messages as ranges of those of a checkpoint, found by identity, and what the chain added or changed. */
+export function messageParts(messages: readonly Message[], step: Required<StepMessages>): TracedRequest['messages'] {
   const parts: Part[] = [];
-  let positions: ReadonlyMap<Message, number> | undefined;
-  let from = 0;
-  let count = 0;
-  const endRange = (): void => {
-    if (count > 0) parts.push({ from, count });
-    count = 0;
-  };
+  let range: { isBefore: boolean; from: number; count: number } | undefined;
   for (const message of messages) {
-    if (base[from + count] === message) {
-      count += 1;
+    if (range !== undefined && sourceOf(step, range)[range.from + range.count] === message) {
+      range.count += 1;
       continue;
     }
-    endRange();
-    positions ??= new Map(base.map((known, index) => [known, index]));
-    const at = positions.get(message);
-    if (at === undefined) {
-      parts.push(messageText(message));
-      continue;
-    }
-    from = at;
-    count = 1;
+    range = rangeAt(message, step);
+    parts.push(range ?? editOf(message, step) ?? messageText(message));
   }
-  endRange();
   if (parts.length <= MAX_PARTS) return parts;
   const shown = parts.slice(0, MAX_PARTS - 1);
   const described = shown.reduce((sum, part) => sum + ('count' in part ? part.count : 1), 0);
   return [...shown, { omitted: messages.length - described }];
+}
+
+const sourceOf = (step: Required<StepMessages>, { isBefore }: { readonly isBefore: boolean }): readonly Message[] =>
+  isBefore ? step.before : step.after;
+
+function rangeAt(message: Message, { before, after }: Required<StepMessages>) {
+  const inAfter = after.indexOf(message);
+  if (inAfter !== -1) return { isBefore: false, from: inAfter, count: 1 };
+  const inBefore = before.indexOf(message);
+  return inBefore === -1 ? undefined : { isBefore: true, from: inBefore, count: 1 };
+}
+
+/** The message as a change of the one with its id, when it is small. */
+function editOf(message: Message, step: Required<StepMessages>): TracedEdit | undefined {
+  for (const isBefore of [false, true]) {
+    const source = sourceOf(step, { isBefore });
+    const index = source.findLastIndex(({ id }) => id === message.id);
+    const original = source[index];
+    const edits = original === undefined ? undefined : editsOf(JSON.stringify(original), JSON.stringify(message));
+    if (edits !== undefined) return { isBefore, index, edits };
+  }
+  return undefined;
 }
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16);

@@ -84,7 +84,7 @@ local function expire_thread()
   if p.files then redis.call('UNLINK', record_key .. ':files') end
   if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
   for _, key in ipairs({ record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, usage_key, feed_key,
-    executions_key, owner_key, steering_key }) do
+    executions_key, owner_key, steering_key, trace_texts_key, trace_texts_key .. ':ends' }) do
     redis.call('PEXPIRE', key, p.events_ttl_ms)
   end
   for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do

@@ -47,42 +47,50 @@ local function trace_step(run, checkpoint, text)
   return { 'traced', bytes }
 end
 
--- Adds the end, with the last checkpoint, if one is written, and its text. From now on the trace has a deadline.
+-- Adds the end, with the last checkpoint, if one is written, and its text; '-' for a run without an owner. From now on the trace has a
+-- deadline.
 local function end_trace(run, status, checkpoint, text)
   if not run.traced then return end
-  local process = p.owner and process_of(p.owner) or '-'
-  add_trace(run, 'e', now_ms, checkpoint or '-', status, process .. (text and '\n' .. text or ''))
+  local queued = p.owner and '' or ' -'
+  add_trace(run, 'e', now_ms, checkpoint or '-', status .. queued .. (text and '\n' .. text or ''))
   redis.call('PEXPIRE', trace_key(run.run_id), p.trace_ttl_ms or p.events_ttl_ms)
 end
 
--- Most bytes of the texts of a user that requests refer to; above it those that end first are removed.
+-- Most bytes of the texts of a user, or of a thread, that requests refer to; above it those that end first are removed.
 local MAX_TEXT_BYTES = 8 * 1024 * 1024
+local trace_texts_key = record_key .. ':trace-texts'
+
+local function drop_trace_text(key, hash)
+  redis.call('HINCRBY', key, 'bytes', -redis.call('HSTRLEN', key, hash))
+  redis.call('HDEL', key, hash)
+end
 
 -- Removes texts whose time is over, and more of them when all are too large.
-local function prune_trace_texts(t)
-  for _, hash in ipairs(redis.call('ZRANGEBYSCORE', t.ends, '-inf', now_ms, 'LIMIT', 0, MAX_REMOVED)) do
-    redis.call('HINCRBY', t.key, 'bytes', -redis.call('HSTRLEN', t.key, hash))
-    redis.call('HDEL', t.key, hash)
-    redis.call('ZREM', t.ends, hash)
+local function prune_trace_texts(key, ends)
+  for _, hash in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now_ms, 'LIMIT', 0, MAX_REMOVED)) do
+    drop_trace_text(key, hash)
+    redis.call('ZREM', ends, hash)
   end
   for _ = 1, MAX_REMOVED do
-    if tonumber(redis.call('HGET', t.key, 'bytes')) <= MAX_TEXT_BYTES then break end
-    local hash = redis.call('ZPOPMIN', t.ends)[1]
+    if tonumber(redis.call('HGET', key, 'bytes') or 0) <= MAX_TEXT_BYTES then break end
+    local hash = redis.call('ZPOPMIN', ends)[1]
     if not hash then break end
-    redis.call('HINCRBY', t.key, 'bytes', -redis.call('HSTRLEN', t.key, hash))
-    redis.call('HDEL', t.key, hash)
+    drop_trace_text(key, hash)
   end
 end
 
--- Stores texts that requests refer to, read by `take`, once per user and hash. `t`: { key, ends, ttl_ms, hashes }, absent for none.
-local function store_trace_texts(t)
-  if not t then return end
-  for _, hash in ipairs(t.hashes) do
-    local text = take()
-    if redis.call('HSETNX', t.key, hash, text) == 1 then redis.call('HINCRBY', t.key, 'bytes', #text) end
-    redis.call('ZADD', t.ends, now_ms + t.ttl_ms, hash)
+-- Stores texts that requests refer to, read by `take`, once by their hash. `lists`, absent for none: { ttl_ms, hashes, key, ends }, without
+-- keys the texts of the thread itself.
+local function store_trace_texts(lists)
+  for _, list in ipairs(lists or {}) do
+    local key, ends = list.key or trace_texts_key, list.ends or trace_texts_key .. ':ends'
+    for _, hash in ipairs(list.hashes) do
+      local text = take()
+      if redis.call('HSETNX', key, hash, text) == 1 then redis.call('HINCRBY', key, 'bytes', #text) end
+      redis.call('ZADD', ends, now_ms + list.ttl_ms, hash)
+    end
+    prune_trace_texts(key, ends)
+    redis.call('PEXPIRE', key, list.ttl_ms)
+    redis.call('PEXPIRE', ends, list.ttl_ms)
   end
-  prune_trace_texts(t)
-  redis.call('PEXPIRE', t.key, t.ttl_ms)
-  redis.call('PEXPIRE', t.ends, t.ttl_ms)
 end

@@ -41,6 +41,10 @@ export function storeKeys(prefix: string, { hasFiles = true }: { readonly hasFil
     runKwargs: (userId, runId) => `${prefix}run:${strict(userId)}:${strict(runId)}:kwargs`,
     runTrace: (userId, runId) => `${prefix}run:${strict(userId)}:${strict(runId)}:trace`,
     traceTexts: (userId) => ({ texts: `${user(userId)}:trace-texts`, ends: `${user(userId)}:trace-texts:ends` }),
+    threadTraceTexts: ({ userId, threadId }) => {
+      const texts = `${prefix}thread:${strict(userId)}:${strict(threadId)}:trace-texts`;
+      return { texts, ends: `${texts}:ends` };
+    },
     executionPrefix: ({ userId, threadId }) => `${prefix}execution:${strict(userId)}:${strict(threadId)}:`,
     ...threadFileKeys(prefix, user),
     conversions: ({ userId, threadId }) => `${prefix}conversions:${strict(userId)}:${strict(threadId)}`,

@@ -31,7 +31,10 @@ export interface StoreKeys {
   runKwargs(userId: string, runId: string): string;
   /** List: what happened in a run (includes/trace.lua); it expires after the end of the run. */
   runTrace(userId: string, runId: string): string;
+  /** System prompts and lists of tools. */
   traceTexts(userId: string): TraceTextKeys;
+  /** Messages that the chain added or changed. */
+  threadTraceTexts(thread: ThreadKey): TraceTextKeys;
   executionPrefix(thread: ThreadKey): string;
   /** Hash: the generations of a thread's files (files/generations.lua); and the user's threads that have files, a sorted set. */
   files(thread: ThreadKey): { readonly generations: string; readonly filed: string };

@@ -95,11 +95,11 @@ append_to(fields, 'status', 'running', 'seq', run.seq, 'bytes', run.bytes, 'upda
 redis.call('HSET', run_key(run.run_id), unpack(fields))
 set_in(run, fields)
 redis.call('HSET', record_key, 'current', run.run_id, 'epoch', epoch, 'status', 'busy')
-if run.traced then
+if run.traced and is_first then
+  add_trace(run, 'c', now_ms, process_of(p.owner))
+elseif run.traced then
   local reason = not last_owner and 'released' or has_died(last_owner) and 'process_died' or 'lease_lapsed'
-  local before = last_owner and process_of(last_owner) or '-'
-  if is_first then before, reason = '-', 'first' end
-  add_trace(run, 'c', now_ms, process_of(p.owner), run.attempt, before, reason)
+  add_trace(run, 'c', now_ms, process_of(p.owner), run.attempt, last_owner and process_of(last_owner) or '-', reason)
 end
 take_process_lease()
 redis.call('SET', owner_key, p.owner .. ':' .. epoch)

@@ -22,7 +22,7 @@ import type { StoreSettings } from '../redis/store-settings.js';
 import { callOwned, type Reply } from '../redis/thread-call.js';
 import { outboxParams } from '../outbox/outbox-params.js';
 import { interruptedParams } from '../redis/interrupted-params.js';
-import { traceStep, traceTtl } from '../traces/trace-call.js';
+import { type TraceCall, traceStep, traceTtl } from '../traces/trace-call.js';
 import { turnParams } from '../turns/turn-params.js';
 
 const script = loadScript('runs/finish');
@@ -91,6 +91,11 @@ const toUnwritten = ([outcome, detail]: Reply): FinishResult => ({
   budget: 'fine',
 });
 
+/** A run that was rolled back has no trace, and the texts for it were not stored. */
+function noteStored([, rolledBack]: Reply, { onStored }: TraceCall): void {
+  if (rolledBack !== 1) onStored();
+}
+
 /**
  * Ends the run that the lease is for. A run whose cancel flag says rollback is rolled back whatever the request says,
  * and then only its `end` is appended.
@@ -134,7 +139,7 @@ export async function finishRun(
     texts: [...last.texts, ...entryTexts(entries), ...trace.texts],
   });
   if (reply[0] === 'steered' || reply[0] === 'repeated') return toUnwritten(reply);
-  if (reply[1] !== 1) trace.onStored();
+  noteStored(reply, trace);
   const [, rolledBack, first, checkpointId, createdAt, more, logBytes, budget] = reply;
   const rest = { logBytes: Number(logBytes), more: more === 1, budget: budgetStateOf(budget) };
   if (rolledBack === 1) return { appended: numberEvents(first, [end('interrupted')]), stateBytes: 0, ...rest };

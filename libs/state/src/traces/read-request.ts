@@ -3,17 +3,18 @@ import type { ThreadKey } from '@caribou/core';
 import type { MissingReason, RequestMessage, StoredRequest, StoredTool, TracedRun } from '../ports/run-traces.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadCheckpoint } from '../runs/claim-thread.js';
+import type { TraceTextKeys } from '../redis/script-keys.js';
 import { parseStored } from '../redis/stored-json.js';
 import { expandText, toStoredText } from '../redis/stored-text.js';
 import { type FoundEntry } from './step-entries.js';
-import type { RequestText } from './step-text.js';
+import type { EditText, RequestText } from './step-text.js';
 import { entriesOf } from './trace-entries.js';
 import { ENTRIES_PER_PART, indexOf, MARK_AT, parsePart, removedBy } from './trace-parts.js';
 
 interface Parts {
   /** The part of the store that has the run. */
   readonly redis: RedisConnection;
-  /** The part of the store that has the texts. */
+  /** The part of the store that has the texts of users. */
   readonly texts: RedisConnection;
 }
 
@@ -31,22 +32,29 @@ const MAX_BETWEEN = 200;
 export async function readRequest(parts: Parts, run: TracedRun, asked: Asked): Promise<StoredRequest | null> {
   const found = await findCall(parts.redis, run, asked.call);
   if (found === null) return null;
-  const { entry, request, checkpointId } = found;
+  const { entry, request, before, after } = found;
   const wanted = pageOf(request, asked);
   const names = wanted.flatMap((part) => ('hash' in part ? [part.hash] : []));
-  const texts = await readTexts(parts.texts, run.userId, [request.s, request.t, ...names]);
-  const base = wanted.some((part) => 'at' in part) ? await baseMessages(parts.redis, run, checkpointId) : [];
-  const system = textIn(texts, request.s);
-  const tools = textIn(texts, request.t);
+  const [shared, texts] = await Promise.all([
+    readTexts(parts.texts, parts.texts.keys.traceTexts(run.userId), [request.s, request.t]),
+    readTexts(parts.redis, parts.redis.keys.threadTraceTexts(run), names),
+  ]);
+  const reads = (isBefore: boolean): boolean => wanted.some((part) => 'at' in part && part.isBefore === isBefore);
+  const [ofBefore, ofAfter] = await Promise.all([
+    reads(true) ? messagesAt(parts.redis, run, before) : null,
+    reads(false) ? messagesAt(parts.redis, run, after) : null,
+  ]);
+  const system = textIn(shared, request.s);
+  const tools = textIn(shared, request.t);
   return {
     at: entry.at,
     model: entry.model,
     providerModel: entry.provider_model,
-    checkpointId: checkpointId ?? null,
+    checkpointId: before ?? null,
     parameters: request.p ?? {},
     system,
     tools: typeof tools === 'string' ? parseStored<StoredTool[]>(tools) : tools,
-    messages: bounded(wanted.map((part) => messageOf(part, texts, base))),
+    messages: bounded(wanted.map((part) => messageOf(part, texts, { before: ofBefore, after: ofAfter }))),
     totalMessages: request.l.reduce((sum, part) => sum + lengthOf(part), 0),
   };
 }
@@ -56,8 +64,10 @@ type CallEntry = Extract<FoundEntry['entry'], { readonly type: 'model_call' }>;
 interface FoundCall {
   readonly entry: CallEntry;
   readonly request: RequestText;
-  /** Of the checkpoint before the step; undefined when it is not known any more. */
-  readonly checkpointId: string | undefined;
+  /** The checkpoint before the step; undefined when it is not known any more. */
+  readonly before: string | undefined;
+  /** The one that the step ends with; undefined for none. */
+  readonly after: string | undefined;
 }
 
 async function findCall(redis: RedisConnection, run: TracedRun, call: number): Promise<FoundCall | null> {
@@ -66,10 +76,18 @@ async function findCall(redis: RedisConnection, run: TracedRun, call: number): P
   const index = indexOf(Math.floor((call - 1) / ENTRIES_PER_PART), removed);
   const stored = await redis.use((client) => client.lindexBuffer(key, index));
   if (stored === null) return null;
-  const entries = entriesOf(await parsePart(stored), { admittedMs: undefined, next: undefined, run: null });
+  const part = await parsePart(stored);
+  const entries = entriesOf(part, {
+    admittedMs: undefined,
+    next: undefined,
+    owner: undefined,
+    run: null,
+  });
   const { entry, request } = entries[(call - 1) % ENTRIES_PER_PART] ?? {};
   if (entry?.type !== 'model_call' || request === undefined) return null;
-  return { entry, request, checkpointId: await checkpointBefore(redis, run, index) };
+  const [checkpoint] = part.values;
+  const after = checkpoint === '-' ? undefined : checkpoint;
+  return { entry, request, before: await checkpointBefore(redis, run, index), after };
 }
 
 /** The checkpoint that the step at `index` began with: that of the step before it, or the one that the run began with. */
@@ -87,11 +105,11 @@ async function checkpointBefore(redis: RedisConnection, run: TracedRun, index: n
 
 type MessagePart =
   | { readonly index: number; readonly hash: string }
-  | { readonly index: number; readonly at: number }
+  | { readonly index: number; readonly at: number; readonly isBefore: boolean; readonly edits?: EditText['e'] }
   | { readonly index: number; readonly missing: MissingReason };
 
 const lengthOf = (part: RequestText['l'][number]): number =>
-  typeof part === 'string' ? 1 : part.length === 1 ? part[0] : part[1];
+  typeof part === 'string' || 'f' in part ? 1 : part.length === 1 ? part[0] : part[1];
 
 /** The messages of a page. */
 function pageOf({ l: parts }: RequestText, { offset, limit }: Asked): readonly MessagePart[] {
@@ -110,18 +128,19 @@ function pageOf({ l: parts }: RequestText, { offset, limit }: Asked): readonly M
 
 function messagePart(part: RequestText['l'][number], index: number, within: number): MessagePart {
   if (typeof part === 'string') return { index, hash: part };
-  return part.length === 1 ? { index, missing: 'too_large' } : { index, at: part[0] + within };
+  if ('f' in part) return { index, at: part.f, isBefore: part.b === 1, edits: part.e };
+  if (part.length === 1) return { index, missing: 'too_large' };
+  return { index, at: part[0] + within, isBefore: part.length === 3 };
 }
 
 /** The texts of these hashes that are stored. */
 async function readTexts(
   redis: RedisConnection,
-  userId: string,
+  { texts: key }: TraceTextKeys,
   hashes: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const { texts: key } = redis.keys.traceTexts(userId);
   const wanted = [...new Set(hashes)];
-  const stored = await redis.use((client) => client.hmgetBuffer(key, ...wanted));
+  const stored = wanted.length === 0 ? [] : await redis.use((client) => client.hmgetBuffer(key, ...wanted));
   const texts = new Map<string, string>();
   for (const [index, hash] of wanted.entries()) {
     const form = stored[index];
@@ -136,7 +155,7 @@ const textIn = (texts: ReadonlyMap<string, string>, hash: string): string | Miss
   texts.get(hash) ?? { missing: hash.startsWith('large-') ? 'too_large' : 'expired' };
 
 /** The messages of a checkpoint; null when it is not stored any more. */
-async function baseMessages(
+async function messagesAt(
   redis: RedisConnection,
   thread: ThreadKey,
   checkpointId: string | undefined,
@@ -154,13 +173,27 @@ async function baseMessages(
 function messageOf(
   part: MessagePart,
   texts: ReadonlyMap<string, string>,
-  base: readonly Message[] | null,
+  { before, after }: { readonly before: readonly Message[] | null; readonly after: readonly Message[] | null },
 ): RequestMessage {
   const { index } = part;
   if ('missing' in part) return { index, from: 'chain', message: part.missing };
-  if ('at' in part) return { index, from: 'state', message: base?.[part.at] ?? 'checkpoint_gone' };
+  if ('at' in part) {
+    const message = (part.isBefore ? before : after)?.[part.at];
+    if (message === undefined)
+      return { index, from: part.edits === undefined ? 'state' : 'chain', message: 'checkpoint_gone' };
+    if (part.edits === undefined) return { index, from: 'state', message };
+    return { index, from: 'chain', message: parseStored<Message>(applyEdits(JSON.stringify(message), part.edits)) };
+  }
   const text = textIn(texts, part.hash);
   return { index, from: 'chain', message: typeof text === 'string' ? parseStored<Message>(text) : text.missing };
+}
+
+/** A text with edits, which are in order and count in the original. */
+function applyEdits(text: string, edits: EditText['e']): string {
+  return edits.reduceRight(
+    (left, [at, removed, inserted]) => left.slice(0, at) + inserted + left.slice(at + removed),
+    text,
+  );
 }
 
 /** The first messages, as many as a page may have, at least one. */

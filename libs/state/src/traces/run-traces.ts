@@ -3,7 +3,16 @@ import type { RunTraces, TracedRun, TracePage } from '../ports/run-traces.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { readRequest } from './read-request.js';
 import { entriesOf } from './trace-entries.js';
-import { ENTRIES_PER_PART, indexOf, MARK_AT, numberAt, parsePart, removedBy, type TracePart } from './trace-parts.js';
+import {
+  ENTRIES_PER_PART,
+  indexOf,
+  MARK_AT,
+  numberAt,
+  parsePart,
+  removedBy,
+  stepOf,
+  type TracePart,
+} from './trace-parts.js';
 
 /** Parts that are read at once. */
 const PARTS_PER_READ = 200;
@@ -30,6 +39,7 @@ async function readTrace(
   const removed = removedBy(mark);
   const admittedMs = first === null ? undefined : (await partOrUnreadable(first)).ms;
   const entries: TraceEntry[] = [];
+  let owner: string | undefined;
   let index = indexOf(Math.max(0, Math.floor((after - 1) / ENTRIES_PER_PART)), removed);
   let isLast = false;
   while (!isLast && entries.length <= limit) {
@@ -40,7 +50,9 @@ async function readTrace(
     const whole = parts.slice(0, PARTS_PER_READ);
     for (const [at, part] of whole.entries()) {
       const number = numberAt(from + at, removed);
-      const context = { admittedMs, next: parts[at + 1], run: run.record };
+      if (part.kind === 'c') owner = part.values[0];
+      else if (part.kind === 'e') owner ??= await ownerBefore(redis, key, from + at);
+      const context = { admittedMs, next: parts[at + 1], owner, run: run.record };
       entries.push(...numbered(part, number, context).filter(({ seq }) => seq > after));
     }
     index += PARTS_PER_READ;
@@ -53,6 +65,18 @@ async function readTrace(
   };
 }
 
+/** The owner of the last claim before a part. */
+async function ownerBefore(redis: RedisConnection, key: string, index: number): Promise<string | undefined> {
+  for (let end = index - 1; end >= 0; end -= PARTS_PER_READ) {
+    const stored = await redis.use((client) => client.lrangeBuffer(key, Math.max(0, end - PARTS_PER_READ + 1), end));
+    const claim = stored.findLast((part) => part.subarray(0, 2).equals(CLAIM));
+    if (claim !== undefined) return (await parsePart(claim)).values[0];
+  }
+  return undefined;
+}
+
+const CLAIM = Buffer.from('c ');
+
 function numbered(part: TracePart, number: number, context: Parameters<typeof entriesOf>[1]): readonly TraceEntry[] {
   if (part.kind === 'n') {
     const at = new Date(part.ms).toISOString();
@@ -60,9 +84,7 @@ function numbered(part: TracePart, number: number, context: Parameters<typeof en
   }
   return entriesOf(part, context).map(({ entry, request }, index) => {
     const seq = seqOf(number, index);
-    return (
-      entry.type === 'model_call' && request !== undefined ? { ...entry, seq, call: seq } : { ...entry, seq }
-    ) as TraceEntry;
+    return entry.type === 'model_call' && request !== undefined ? { ...entry, seq, call: seq } : { ...entry, seq };
   });
 }
 
@@ -71,7 +93,9 @@ const seqOf = (number: number, index: number): number => number * ENTRIES_PER_PA
 /** The part, or a note that there is one which no version of ours wrote: it hides no other part. */
 async function partOrUnreadable(stored: Buffer): Promise<TracePart> {
   try {
-    return await parsePart(stored);
+    const part = await parsePart(stored);
+    if (part.kind === 's' || part.kind === 'e') stepOf(part);
+    return part;
   } catch (error) {
     if (!(error instanceof BugError)) throw error;
     return { kind: '?', ms: 0, values: [], text: '' };

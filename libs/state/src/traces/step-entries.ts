@@ -29,31 +29,33 @@ export function stepEntries(step: StepText, ms: number): readonly FoundEntry[] {
   ];
 }
 
+const orNull = <Value>(value: Value | undefined): Value | null => value ?? null;
+
 function callEntry(call: CallText, ms: number, step: number): FoundEntry {
-  const { x: error } = call;
   const entry = {
-    type: 'model_call',
-    at: isoOf(ms - call.a),
-    call: null,
-    caller: call.w ?? 'lead_agent',
-    step,
-    attempt: call.k ?? 1,
-    because: call.y ?? 'first',
+    ...({ type: 'model_call', at: isoOf(ms - call.a), call: null } as const),
+    ...{ caller: call.w ?? 'lead_agent', step, attempt: call.k ?? 1, because: call.y ?? 'first' },
     model: call.m,
     provider_model: call.v ?? (call.u === undefined ? null : call.m),
-    provider: call.u ?? null,
+    provider: orNull(call.u),
     outcome: call.z ?? 'ok',
-    first_token_ms: call.f ?? null,
-    duration_ms: call.d ?? null,
-    input_tokens: call.i ?? null,
-    output_tokens: call.o ?? null,
-    cached_input_tokens: call.e ?? null,
-    reasoning_tokens: call.r ?? null,
-    finish_reason: call.s ?? null,
-    message_id: call.g ?? null,
-    error: error === undefined ? null : { name: error[0], message: error[1], reason: error[2], status: error[3] },
-  } as const;
+    first_token_ms: orNull(call.f),
+    duration_ms: orNull(call.d),
+    input_tokens: orNull(call.i),
+    output_tokens: orNull(call.o),
+    cached_input_tokens: orNull(call.e),
+    reasoning_tokens: orNull(call.r),
+    finish_reason: orNull(call.s),
+    message_id: orNull(call.g),
+    error: failureOf(call.x),
+  };
   return call.q === undefined ? { entry } : { entry, request: call.q };
+}
+
+function failureOf(error: CallText['x']) {
+  if (error === undefined) return null;
+  const [name, message, reason, status] = error;
+  return { name, message, reason, status };
 }
 
 function toolEntries(tool: ToolText, ms: number, step: number): readonly FoundEntry[] {

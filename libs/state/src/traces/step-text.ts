@@ -1,14 +1,14 @@
-import type { StepTrace, TracedModelCall, TracedRequest, TracedText, TracedToolCall } from '@caribou/core';
-import { omitUndefined } from '@caribou/contracts';
+import type { StepTrace, TracedEdit, TracedModelCall, TracedRequest, TracedText, TracedToolCall } from '@caribou/core';
+import { type NextNode, omitUndefined } from '@caribou/contracts';
 
 /**
  * The text of a step in a trace: JSON with short names, as a trace is in Redis for days. Times are milliseconds before the end of the
  * step (`a`) or durations (`d`). Fields with their usual value are absent.
  */
 export interface StepText {
-  /** Step number, nodes that follow, bytes of the checkpoint. */
+  /** Step number; nodes that follow, by a letter each; bytes of the checkpoint. */
   readonly n?: number;
-  readonly x?: readonly string[];
+  readonly x?: string;
   readonly b?: number;
   /** Duration of the commit before. */
   readonly p?: number;
@@ -44,12 +44,24 @@ export interface CallText {
   readonly q?: RequestText;
 }
 
-/** System prompt and tools by hash; parts of the messages: a hash, [from, count], or [omitted]. */
+/**
+ * System prompt and tools by hash; parts of the messages: a hash, [from, count] of the checkpoint of the step, [from, count, 1] of the
+ * one before, or [omitted].
+ */
 export interface RequestText {
   readonly s: string;
   readonly t: string;
   readonly p?: TracedRequest['parameters'];
-  readonly l: readonly (string | readonly [number, number] | readonly [number])[];
+  readonly l: readonly (string | RangeText | EditText)[];
+}
+
+type RangeText = readonly [number, number] | readonly [number, number, 1] | readonly [number];
+
+/** A message as it was changed: its index, 1 when it is of the checkpoint before, and edits as position, removed, inserted. */
+export interface EditText {
+  readonly f: number;
+  readonly b?: 1;
+  readonly e: readonly (readonly [number, number, string])[];
 }
 
 export interface ToolText {
@@ -65,7 +77,7 @@ export interface ToolText {
 /** What a checkpoint adds to the text of its step. */
 export interface StepFacts {
   readonly step?: number;
-  readonly next?: readonly string[];
+  readonly next?: readonly NextNode[];
   readonly bytes?: number;
   readonly interrupts?: readonly {
     readonly id: string;
@@ -74,13 +86,18 @@ export interface StepFacts {
   }[];
 }
 
-const USUAL = { caller: 'lead_agent', model: 'ok' } as const;
+/** Letters of the nodes; a new node gets another one. */
+const NODES: Readonly<Record<NextNode, string>> = { model_request: 'm', after_model: 'a', tools: 't' };
+
+/** The nodes that follow a step. */
+export const nextIn = ({ x: letters = '' }: StepText): string[] =>
+  Array.from(letters, (letter) => Object.entries(NODES).find(([, of]) => of === letter)?.[0] ?? letter);
 
 export function toStepText(step: StepTrace, { step: number, next = [], bytes, interrupts = [] }: StepFacts): StepText {
   const ageOf = (atMs: number): number => Math.max(0, Math.round(step.nowMs - atMs));
   return omitUndefined({
     n: number,
-    x: next.length === 0 ? undefined : next,
+    x: next.length === 0 ? undefined : next.map((node) => NODES[node]).join(''),
     b: bytes,
     p: rounded(step.lastCommitMs),
     c: step.calls.length === 0 ? undefined : step.calls.map((call) => toCallText(call, ageOf(call.atMs))),
@@ -108,7 +125,7 @@ function toCallText(call: TracedModelCall, age: number): CallText {
   return {
     ...{ a: age, m: call.model },
     ...omitUndefined({
-      w: call.caller === USUAL.caller ? undefined : call.caller,
+      w: call.caller === 'lead_agent' ? undefined : call.caller,
       k: call.attempt === 1 ? undefined : call.attempt,
       y: call.because === 'first' ? undefined : call.because,
       v: call.providerModel === call.model ? undefined : call.providerModel,
@@ -138,10 +155,18 @@ function toRequestText({ system, tools, parameters, messages }: TracedRequest): 
     ...(Object.keys(parameters).length === 0 ? {} : { p: parameters }),
     l: messages.map((part) => {
       if ('omitted' in part) return [part.omitted] as const;
-      return 'hash' in part ? part.hash : ([part.from, part.count] as const);
+      if ('hash' in part) return part.hash;
+      if ('edits' in part) return editText(part);
+      return part.isBefore ? ([part.from, part.count, 1] as const) : ([part.from, part.count] as const);
     }),
   };
 }
+
+const editText = ({ isBefore, index, edits }: TracedEdit): EditText => ({
+  f: index,
+  ...(isBefore ? { b: 1 } : {}),
+  e: edits.map(({ at, removed, inserted }) => [at, removed, inserted] as const),
+});
 
 const toToolText = (tool: TracedToolCall, age: number): ToolText => ({
   ...{ a: age, m: tool.name, g: tool.id, d: Math.round(tool.durationMs) },
@@ -152,17 +177,13 @@ const toToolText = (tool: TracedToolCall, age: number): ToolText => ({
   }),
 });
 
-/** The texts that the requests of a step refer to, by hash. */
-export function textsOf({ calls }: StepTrace): ReadonlyMap<string, string> {
-  const texts = new Map<string, string>();
-  const add = ({ hash, text }: TracedText): void => {
-    if (text !== undefined) texts.set(hash, text);
-  };
-  for (const { request } of calls) {
-    if (request === undefined) continue;
-    add(request.system);
-    add(request.tools);
-    for (const part of request.messages) if ('hash' in part) add(part);
-  }
-  return texts;
-}
+/** The system prompts and lists of tools of the requests of a step, by hash: those of a user are mostly the same. */
+export const sharedTexts = ({ calls }: StepTrace): ReadonlyMap<string, string> =>
+  byHash(calls.flatMap(({ request }) => (request === undefined ? [] : [request.system, request.tools])));
+
+/** The messages that the chain added or changed for the requests of a step, by hash: they have contents of the thread. */
+export const messageTexts = ({ calls }: StepTrace): ReadonlyMap<string, string> =>
+  byHash(calls.flatMap(({ request }) => request?.messages.filter((part) => 'hash' in part) ?? []));
+
+const byHash = (texts: readonly TracedText[]): ReadonlyMap<string, string> =>
+  new Map(texts.flatMap(({ hash, text }) => (text === undefined ? [] : [[hash, text] as const])));

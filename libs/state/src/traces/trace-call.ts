@@ -1,8 +1,9 @@
 import type { StepTrace, ThreadKey } from '@caribou/core';
 import type { AdmitRequest } from '../ports/admission.js';
-import type { StoreSettings } from '../redis/store-settings.js';
+import type { StoreSettings, TraceSettings } from '../redis/store-settings.js';
 import { compressTexts, type StoredText } from '../redis/stored-text.js';
-import { type StepFacts, textsOf, toStepText } from './step-text.js';
+import { packText } from './packed-text.js';
+import { messageTexts, sharedTexts, type StepFacts, toStepText } from './step-text.js';
 import { REFRESH_MS } from './written-texts.js';
 
 /** Larger texts of a step are stored without its calls. */
@@ -20,18 +21,33 @@ const NOTHING: TraceCall = { params: {}, texts: [], onStored: () => undefined };
 /** The parameter `trace` of the scripts that end a step, and its texts: that of the step, then those its requests refer to. */
 export async function traceStep(
   { trace }: Pick<StoreSettings, 'trace'>,
-  { userId }: Pick<ThreadKey, 'userId'>,
+  { userId, threadId }: ThreadKey,
   step: StepTrace | undefined,
   facts: StepFacts,
 ): Promise<TraceCall> {
   if (trace === undefined || step === undefined) return NOTHING;
-  const fresh = [...textsOf(step)].filter(([hash]) => !trace.written.has(userId, hash));
-  const hashes = fresh.map(([hash]) => hash);
-  const texts = await compressTexts([boundedText(step, facts), ...fresh.map(([, text]) => text)]);
-  if (hashes.length === 0) return { ...NOTHING, params: { trace: {} }, texts };
+  const ofUser = freshTexts(trace, userId, sharedTexts(step));
+  const ofThread = freshTexts(trace, `${userId}/${threadId}`, messageTexts(step));
+  const fresh = [...ofUser.texts, ...ofThread.texts];
+  const texts = [await packText(boundedText(step, facts)), ...(await compressTexts(fresh))];
+  if (fresh.length === 0) return { ...NOTHING, params: { trace: {} }, texts };
   const { texts: key, ends } = trace.textKeys(userId);
-  const stored = { key, ends, ttl_ms: trace.retentionMs + 2 * REFRESH_MS, hashes };
-  return { params: { trace: { texts: stored } }, texts, onStored: () => trace.written.add(userId, hashes) };
+  const ttl_ms = trace.retentionMs + 2 * REFRESH_MS;
+  const lists = [
+    { key, ends, ttl_ms, hashes: ofUser.hashes },
+    { ttl_ms, hashes: ofThread.hashes },
+  ].filter(({ hashes }) => hashes.length > 0);
+  const onStored = (): void => {
+    trace.written.add(userId, ofUser.hashes);
+    trace.written.add(`${userId}/${threadId}`, ofThread.hashes);
+  };
+  return { params: { trace: { texts: lists } }, texts, onStored };
+}
+
+/** The texts that this process has not stored lately for their owner. */
+function freshTexts({ written }: TraceSettings, owner: string, texts: ReadonlyMap<string, string>) {
+  const fresh = [...texts].filter(([hash]) => !written.has(owner, hash));
+  return { hashes: fresh.map(([hash]) => hash), texts: fresh.map(([, text]) => text) };
 }
 
 function boundedText(step: StepTrace, facts: StepFacts): string {

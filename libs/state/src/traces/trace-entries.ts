@@ -2,6 +2,7 @@ import { MultitaskStrategy, type RunRecord, RunStatus } from '@caribou/contracts
 import { parseStored } from '../redis/stored-json.js';
 import { describeProcess } from './process-name.js';
 import { type FoundEntry, isoOf, stepEntries, type Unnumbered } from './step-entries.js';
+import { nextIn } from './step-text.js';
 import { stepOf, type TracePart } from './trace-parts.js';
 
 /** What the entries of a part need besides it. */
@@ -10,6 +11,8 @@ export interface PartContext {
   readonly admittedMs: number | undefined;
   /** The part that follows. */
   readonly next: TracePart | undefined;
+  /** The owner of the last claim before; undefined when that is not known. */
+  readonly owner: string | undefined;
   /** The run's record, for what its end says. */
   readonly run: Pick<RunRecord, 'stop_reason' | 'error'> | null;
 }
@@ -58,9 +61,9 @@ function admittedEntries({ ms, values: [process, apiKey, strategy, asked], text 
 }
 
 function claimEntries({ ms, values }: TracePart, { admittedMs }: PartContext): readonly Unnumbered[] {
-  const [owner, attemptText, before, reason] = values;
+  const [owner, attemptText = '1', before, reason] = values;
   const [at, process, attempt] = [isoOf(ms), processIn(owner), Number(attemptText)];
-  if (reason === 'first') {
+  if (reason === undefined) {
     const queued = admittedMs === undefined ? null : Math.max(0, ms - admittedMs);
     return [{ type: 'claimed', at, process, attempt, queued_ms: queued }];
   }
@@ -73,21 +76,22 @@ function claimEntries({ ms, values }: TracePart, { admittedMs }: PartContext): r
 }
 
 function commitEntry(part: TracePart, { next }: Pick<PartContext, 'next'>): Unnumbered {
-  const { n: step = null, x: following = [], b: bytes = null } = stepOf(part);
+  const text = stepOf(part);
+  const { n: step = null, b: bytes = null } = text;
   const duration = next !== undefined && (next.kind === 's' || next.kind === 'e') ? stepOf(next).p : undefined;
   return {
     type: 'commit',
     at: isoOf(part.ms),
     step,
     checkpoint_id: part.values[0] ?? '',
-    next: [...following],
+    next: nextIn(text),
     duration_ms: duration ?? null,
     bytes,
   };
 }
 
-function endEntries(part: TracePart, { run }: PartContext): readonly FoundEntry[] {
-  const [checkpoint, status, process] = part.values;
+function endEntries(part: TracePart, { run, owner }: PartContext): readonly FoundEntry[] {
+  const [checkpoint, status, queued] = part.values;
   const at = isoOf(part.ms);
   const step = stepOf(part);
   const interrupts = (step.i ?? []).map(([id, kind, expiresMs]) => ({
@@ -104,7 +108,7 @@ function endEntries(part: TracePart, { run }: PartContext): readonly FoundEntry[
       status: RunStatus.catch('error').parse(status),
       reason: run?.stop_reason ?? null,
       error: run?.error ?? null,
-      process: processOrNull(process),
+      process: queued === undefined ? processOrNull(owner) : null,
     }),
   ];
 }

@@ -1,6 +1,6 @@
 import { BugError } from '@caribou/contracts';
 import { parseStored } from '../redis/stored-json.js';
-import { expandText, toStoredText } from '../redis/stored-text.js';
+import { unpackText } from './packed-text.js';
 import type { StepText } from './step-text.js';
 
 /** A part of a stored trace, as includes/trace.lua writes it. */
@@ -21,7 +21,7 @@ export async function parsePart(stored: Buffer): Promise<TracePart> {
   const [kind = '', ms = '', ...values] = line.split(' ');
   if (!/^[a-z]$/.test(kind) || !/^\d+$/.test(ms))
     throw new BugError('the store holds a part of a trace that cannot be read');
-  const text = end === -1 ? '' : await expandText(toStoredText(stored.subarray(end + 1)));
+  const text = end === -1 ? '' : await unpackText(stored.subarray(end + 1));
   return { kind, ms: Number(ms), values, text };
 }
 
