@@ -13,7 +13,10 @@ type Part<Name extends string, Schema extends z.ZodType> =
 /** What a call of a route takes: the parameters of its path, its query and its body, as the contract says. */
 export type EndpointInput<Contract extends RouteContract> = Part<'params', Contract['params']> &
   Part<'query', Contract['query']> &
-  Part<'body', Contract['body']> & { readonly signal?: AbortSignal; readonly headers?: Readonly<Record<string, string>> };
+  Part<'body', Contract['body']> & {
+    readonly signal?: AbortSignal;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
 
 export type Endpoint<Contract extends RouteContract> = (
   input: EndpointInput<Contract>,

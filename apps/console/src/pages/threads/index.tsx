@@ -1,4 +1,1 @@
-import { Page } from '../../components/page.js';
-import { shared } from '../../text/shared.js';
-
-export const Component = () => <Page title={shared.threads}>{null}</Page>;
+export { ThreadsPage as Component } from './threads-page.js';

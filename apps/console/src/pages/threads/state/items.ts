@@ -24,12 +24,17 @@ interface Common {
   readonly createdAt: string | undefined;
 }
 
-/** A message of the person. `sending`: no answer of the server yet; `waiting`: accepted, not yet part of the conversation. */
+/**
+ * A message of the person. `sending`: no answer of the server yet; `waiting`: accepted, not yet part of the conversation; `dropped`:
+ * its run ended before it became part of it.
+ */
 export interface Said extends Common {
   readonly kind: 'said';
   readonly text: string;
   readonly files: readonly string[];
-  readonly state: 'sending' | 'waiting' | 'stored';
+  readonly state: 'sending' | 'waiting' | 'dropped' | 'stored';
+  /** Whether it was sent to join a run under way. */
+  readonly joins: boolean;
 }
 
 /** `streaming`: more may come; `lost`: its run ended before it was stored. */
@@ -110,6 +115,7 @@ function saidOf(message: Json, extra: Json, common: Common): Said {
       isRecord(file) && typeof file['filename'] === 'string' ? [file['filename']] : [],
     ),
     state: 'stored',
+    joins: false,
   };
 }
 

@@ -2,7 +2,7 @@ import type { ConversationState } from './conversation-state.js';
 import type { Said } from './items.js';
 
 /** A message that is being sent. */
-export const saidNow = (id: string, text: string, files: readonly string[]): Said => ({
+export const saidNow = (id: string, text: string, files: readonly string[], joins = false): Said => ({
   kind: 'said',
   id,
   text,
@@ -11,6 +11,7 @@ export const saidNow = (id: string, text: string, files: readonly string[]): Sai
   runId: undefined,
   createdAt: new Date().toISOString(),
   state: 'sending',
+  joins,
 });
 
 export const withSent = (state: ConversationState, said: Said): ConversationState => ({
@@ -30,8 +31,13 @@ export const withRefused = (state: ConversationState, id: string): ConversationS
   pending: state.pending.filter((said) => said.id !== id),
 });
 
-/** Messages of runs that are over and that the feed has not: their run was cancelled before it began, or rolled back. */
+/**
+ * Marks messages of runs that are over and that the feed has not: their run was stopped before it began, or undone. One that was to
+ * join a run under way waits for the next run then.
+ */
 export const withoutEnded = (state: ConversationState, inFlight: ReadonlySet<string>): ConversationState => ({
   ...state,
-  pending: state.pending.filter(({ runId }) => runId === undefined || inFlight.has(runId)),
+  pending: state.pending.map((said) =>
+    said.runId === undefined || said.joins || inFlight.has(said.runId) ? said : { ...said, state: 'dropped' },
+  ),
 });

@@ -18,7 +18,10 @@ export type Row =
 const NO_RESULTS: ReadonlyMap<string, Result> = new Map();
 
 /** Rows of all messages in order; what has not changed since `before` is the same object, so that it is not drawn again. */
-export function rowsOf(state: ConversationState, before: readonly Row[] = []): readonly Row[] {
+export function rowsOf(
+  state: Pick<ConversationState, 'stored' | 'live' | 'pending'>,
+  before: readonly Row[] = [],
+): readonly Row[] {
   const items = [...state.stored, ...state.live, ...state.pending];
   const results = resultsByAnswer(items);
   const known = new Map(before.map((row) => [row.key, row]));
