@@ -43,7 +43,7 @@ let opened: WatchedPage | undefined;
 
   afterEach(async () => {
     const faults = opened?.faults ?? [];
-    await opened?.page.screenshot({ path: `/tmp/panels-${expect.getState().currentTestName?.slice(32, 62).replaceAll(/\W+/g, '-')}.png` }); // TEMP
+
     await opened?.page.context().close();
     opened = undefined;
     expect(faults).toEqual([]);
@@ -58,6 +58,7 @@ let opened: WatchedPage | undefined;
   }
 
   async function openTab(page: Page, name: string): Promise<void> {
+    await page.getByRole('button', { name: 'Files, plan and history' }).click();
     const tab = page.getByRole('tab', { name, exact: true });
     await tab.waitFor();
     await tab.click();
@@ -202,7 +203,7 @@ let opened: WatchedPage | undefined;
         '#say Done.',
       ].join('\n'),
     );
-    const page = await open(threadId, [/Blocked script execution/, /Content Security Policy/]);
+    const page = await open(threadId, [/Blocked script execution/, /Content Security Policy/, /412/]);
     await openTab(page, 'Files');
     const presented = page.getByRole('list', { name: 'Presented files' });
 
