@@ -1,7 +1,7 @@
 import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
-import { type Config, extensionsFile } from '@caribou/config';
-import { busAccess } from '@caribou/contracts';
+import { type Config, configFindings, configSources, extensionsFile, maskConfig } from '@caribou/config';
+import { busAccess, omitUndefined } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, type ModelModule, systemClock, type ThreadKey } from '@caribou/core';
 import {
   type ThreadStore,
@@ -10,11 +10,18 @@ import {
   type RedisConnection,
   redisAgents,
   redisAssistants,
+  redisAccountDirectory,
   redisAccounts,
+  redisApiKeys,
   redisAttempts,
   redisConversions,
   redisCrons,
   redisDelayedRuns,
+  redisAuditTrail,
+  redisDeadLetters,
+  listPendingRuns,
+  type PendingRunQuery,
+  readDayUse,
   redisOutbox,
   HeadCache,
   redisErasures,
@@ -22,12 +29,18 @@ import {
   redisEventLog,
   redisFeedback,
   redisLocks,
+  redisModelCircuits,
   redisModelGate,
+  redisSandboxRegistry,
+  readProcessLeases,
   ledgerSettings,
   redisRequestBuckets,
   redisUsageLedger,
   redisSkills,
   redisSharedDocuments,
+  newProcessId,
+  redisRunTraces,
+  traceSettings,
   redisTaskStore,
   redisMemoryStore,
   redisProcessRegistry,
@@ -53,6 +66,7 @@ import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
 import { openFileCollection } from './files/open-file-collection.js';
 import { type GatewayFiles, openFiles } from './files/open-files.js';
+import { queueReads } from './fleet/queue-reads.js';
 import { LoopLagWatch } from './http/loop-lag-watch.js';
 import { dispatchTurn } from './runs/turn-dispatch.js';
 import { toSettings } from './settings.js';
@@ -125,15 +139,19 @@ function listDependencies(config: Config, connections: Connections) {
   const memories = redisMemoryStore(redis);
   const usageLedger = redisUsageLedger(redis, ledgerSettings(redis, config));
   const timed = timedStores(redis, config);
+  const deadLetters = redisDeadLetters(redis, { debounceMs: config.chain.memory.debounce_seconds * 1_000 });
+  const apiKeys = redisApiKeys(redis);
   const erasures = new Erasures({
     store: redisErasures(redis),
     crons: timed.crons,
     outbox: timed.outbox,
+    deadLetters,
     files: files.erased,
     threads: store,
     tasks: taskStore,
     memories,
     usage: usageLedger,
+    apiKeys,
     sweepMs: config.clocks.sweepMs,
     ensureVolume: files.ensure,
     logger,
@@ -148,11 +166,22 @@ function listDependencies(config: Config, connections: Connections) {
   return {
     threadStore: erasable.store,
     taskStore,
+    runTraces: redisRunTraces(redis),
+    taskTraces: redisRunTraces(taskPart(redis), redis),
     ...timed,
     webhookFetch: createWebhookFetch(config.webhooks),
     dispatchTurn: (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread),
     waitingThreads: redisWaitingThreads(redis),
     runnerProcesses: redisProcessRegistry(redis, 'runs'),
+    deadLetters,
+    auditTrail: redisAuditTrail(redis),
+    pendingRuns: (query: PendingRunQuery) => listPendingRuns(redis, query),
+    dayUse: (limit: number) => readDayUse(redis, limit),
+    loadedConfig: {
+      config: maskConfig(config),
+      sources: configSources(config),
+      findings: configFindings(config),
+    },
     eventLog: redisEventLog(redis),
     bus,
     userFiles: erasable.files,
@@ -175,11 +204,16 @@ function listDependencies(config: Config, connections: Connections) {
     }),
     converter,
     models: withModelGate(models, config, { redis, logger }),
+    modelCircuits: redisModelCircuits(redis),
+    ...fleetReads(redis, config),
+    queueReads: queueReads({ redis, memory: config.chain.memory, conversions }),
     chains: chainCatalog(config, models),
     skillStore,
     skillCatalog: openSkillCatalog(config, { store: skillStore, clock: systemClock, logger }),
     skillFiles: openSkillFiles(config, { records: skillStore, logger }),
     accounts: redisAccounts(redis),
+    accountDirectory: redisAccountDirectory(redis),
+    apiKeys,
     attempts: redisAttempts(redis),
     requestBuckets: redisRequestBuckets(redis),
     usageLedger,
@@ -206,13 +240,23 @@ const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
     ackWaitMs: clocks.ackWaitMs,
   });
 
+/** What administrators see of processes and sandboxes. */
+const fleetReads = (redis: RedisConnection, { clocks }: Config) => ({
+  processLeases: () => readProcessLeases(redis, clocks),
+  sandboxBindings: redisSandboxRegistry(redis),
+});
+
 /** How much longer than an attempt the lease of a delivery is: for the body, and for the entry of the outcome. */
 const DELIVERY_MARGIN_MS = 15_000;
 
 /** The stores of what happens at a time or after a run. */
-const timedStores = (redis: RedisConnection, { clocks, crons, webhooks }: Config) => ({
+const timedStores = (redis: RedisConnection, { clocks, crons, webhooks, explain }: Config) => ({
   crons: redisCrons(redis, { maxPerUser: crons.maxPerUser }),
-  delayedRuns: redisDelayedRuns(redis, { eventsTtlMs: clocks.eventsTtlMs, idempotencyTtlMs: clocks.idempotencyTtlMs }),
+  delayedRuns: redisDelayedRuns(redis, {
+    eventsTtlMs: clocks.eventsTtlMs,
+    idempotencyTtlMs: clocks.idempotencyTtlMs,
+    ...omitUndefined({ trace: traceSettings(redis, explain, 'gateway') }),
+  }),
   outbox: redisOutbox(redis, {
     perUser: webhooks.maxAtOncePerUser,
     perHost: webhooks.maxAtOncePerHost,
@@ -244,6 +288,7 @@ const createThreadStore = ({ redis, metrics }: Pick<Connections, 'redis' | 'metr
     idempotencyTtlMs: clocks.idempotencyTtlMs,
     compact: store.compact,
     ledger: ledgerSettings(redis, config),
+    ...omitUndefined({ trace: traceSettings(redis, config.explain, newProcessId('gateway')) }),
   });
 };
 

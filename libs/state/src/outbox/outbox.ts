@@ -3,10 +3,16 @@ import type {
   OutboxLimits,
   OutboxStore,
   TakenEvents,
+  UserEvent,
   WaitingEvent,
   WebhookEvent,
 } from '../ports/outbox-store.js';
+import { auditLineParams } from '../executions/audit-log.js';
+import { readSetPage } from '../operator/set-page.js';
+import { parsePendingMember } from '../redis/keys.js';
+import { letterId, letterParams } from '../letters/letter-params.js';
 import type { RedisConnection } from '../redis/connection.js';
+import { foreignType } from '../redis/redis-errors.js';
 import { hashOf } from '../redis/hash.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';
@@ -16,6 +22,7 @@ const scripts = {
   take: loadScript('outbox/take-events'),
   storeBody: loadScript('outbox/store-body'),
   settle: loadScript('outbox/settle-event'),
+  hasten: loadScript('outbox/hasten-event'),
 };
 
 /** The outbox in Redis. */
@@ -25,6 +32,15 @@ export function redisOutbox(redis: RedisConnection, limits: OutboxLimits): Outbo
   const prefixes = { prefix, events, hosts };
   const run = (script: (typeof scripts)['take'], params: object) =>
     redis.run(script, [all, users], [JSON.stringify({ ...prefixes, ...params })]);
+
+  /** None: it was delivered meanwhile. */
+  async function readEvent(userId: string, eventId: string): Promise<UserEvent[]> {
+    const keys = redis.keys.outbox(userId);
+    const [score, values] = await redis.use((client) =>
+      Promise.all([client.zscore(keys.waiting, eventId), client.hmget(keys.events + eventId, ...LISTED_FIELDS)]),
+    );
+    return waitingOf(eventId, Number(score ?? 0), values).map((event) => ({ ...event, user_id: userId }));
+  }
 
   return {
     take: async (limit, token) =>
@@ -44,7 +60,7 @@ export function redisOutbox(redis: RedisConnection, limits: OutboxLimits): Outbo
       return stored === null ? null : expandText(stored);
     },
     settle: async ({ userId: user, eventId: event }, token, outcome) => {
-      const [settled] = (await run(scripts.settle, {
+      const [settled, key] = (await run(scripts.settle, {
         user,
         event,
         token,
@@ -53,7 +69,10 @@ export function redisOutbox(redis: RedisConnection, limits: OutboxLimits): Outbo
         delay_ms: outcome.kind === 'retry' ? outcome.delayMs : 0,
         max_age_ms: limits.maxAgeMs,
         max_failed: limits.maxFailed,
-      })) as ['delivered' | 'retry' | 'failed' | 'lost'];
+        letters: letterParams(redis),
+        letter: letterId('webhook', user, event),
+      })) as ['delivered' | 'retry' | 'failed' | 'lost' | 'damaged', unknown];
+      if (settled === 'damaged') throw foreignType(key);
       return settled;
     },
     list: async (userId) => {
@@ -70,6 +89,16 @@ export function redisOutbox(redis: RedisConnection, limits: OutboxLimits): Outbo
       );
       const waiting = ids.flatMap((id, index) => waitingOf(id, Number(scored[2 * index + 1]), hashes[index] ?? []));
       return { waiting, failed: failed.map((text) => parseStored<FailedEvent>(text)) };
+    },
+    page: async (query) => {
+      const { members, nextCursor } = await readSetPage(redis, all, query);
+      const listed = members.map(({ member }) => parsePendingMember(member));
+      const events = await Promise.all(listed.map(({ userId, threadId }) => readEvent(userId, threadId)));
+      return { events: events.flat(), nextCursor };
+    },
+    hasten: async (userId, eventId, line) => {
+      const params = { ...prefixes, user: userId, event: eventId, ...auditLineParams(redis, line) };
+      return (await redis.run(scripts.hasten, [all, users], [JSON.stringify(params)])) as 'ok' | 'none' | 'busy';
     },
     removeAll: async (userId) => {
       const keys = redis.keys.outbox(userId);

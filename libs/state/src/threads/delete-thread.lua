@@ -14,6 +14,7 @@
 -- @include ../outbox/announce-end.lua
 -- @include ../steering/waiting-list.lua
 -- @include ../interrupts/interrupts.lua
+-- @include ../includes/trace.lua
 local refusal, record = refused_idle()
 if refusal then return refusal end
 for index, kind in ipairs({ 'hash', 'zset', 'zset', 'zset' }) do
@@ -35,7 +36,7 @@ for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do
   end
   if stop_delay(record, run_id) then announce_end(read_run(run_id), 'interrupted') end
   release_bytes(redis.call('HGET', run_key(run_id), 'stored'))
-  redis.call('UNLINK', run_key(run_id), kwargs_key(run_id), events_key(run_id))
+  redis.call('UNLINK', run_key(run_id), kwargs_key(run_id), events_key(run_id), trace_key(run_id))
   redis.call('SREM', in_flight_key, run_id)
 end
 for _, execution in ipairs(redis.call('SMEMBERS', executions_key)) do redis.call('UNLINK', executions_prefix .. execution) end

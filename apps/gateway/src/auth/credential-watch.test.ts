@@ -2,33 +2,37 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { UnavailableError } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
-import { type SessionHolder, type SessionKey } from '@caribou/state';
+import type { FoundApiKey, SessionHolder, SessionKey } from '@caribou/state';
 import { waitFor } from '@caribou/testing';
-import { SessionWatch } from './session-watch.js';
+import { CredentialWatch, type EndingCredential } from './credential-watch.js';
 
 const holder: SessionHolder = { account: { userId: 'u', email: 'u@a.example', admin: false }, remembered: false };
-const key = (digest: string): SessionKey => ({ userId: 'u', digest });
+const found: FoundApiKey = { keyId: 'k', userId: 'u', role: 'user', label: 'l', isUseUnmarked: false };
+const session = (digest: string) => ({ kind: 'session' as const, userId: 'u', digest });
+const key = (digest: string) => ({ kind: 'key' as const, digest });
 
-describe(SessionWatch, () => {
-  let watch: SessionWatch | undefined;
+describe(CredentialWatch, () => {
+  let watch: CredentialWatch | undefined;
   let asked: string[];
   let ended: Set<string>;
   let isAway: boolean;
 
   beforeEach(() => {
     [asked, ended, isAway] = [[], new Set(), false];
-    const session = async ({ digest }: SessionKey) => {
+    const lookUp = async <Found>(digest: string, found: Found): Promise<Found | null> => {
       asked.push(digest);
       if (isAway) throw new UnavailableError('away');
-      return await Promise.resolve(ended.has(digest) ? null : holder);
+      return await Promise.resolve(ended.has(digest) ? null : found);
     };
-    watch = new SessionWatch({ session }, 5, silentLogger);
+    const accounts = { session: ({ digest }: SessionKey) => lookUp(digest, holder) };
+    const apiKeys = { find: (digest: string) => lookUp(digest, found) };
+    watch = new CredentialWatch({ accounts, apiKeys }, 5, silentLogger);
   });
   afterEach(() => watch?.stop());
 
-  const open = (digest: string): ServerResponse => {
+  const open = (digest: string, credential: EndingCredential = session(digest)): ServerResponse => {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
-    watch?.add(response, key(digest));
+    watch?.add(response, credential);
     return response;
   };
   const lookedUp = (digest: string, times: number) =>
@@ -40,6 +44,14 @@ describe(SessionWatch, () => {
     expect(asked.slice(0, 4)).toEqual(['a', 'b', 'a', 'b']);
     ended.add('a');
     await waitFor(() => first.destroyed && second.destroyed, { what: 'the end of both' });
+    expect(other.destroyed).toBe(false);
+  });
+
+  test('a response ends with its API key, as one does with its session', async () => {
+    const [revoked, other] = [open('a', key('a')), open('b', key('b'))];
+    await lookedUp('b', 1);
+    ended.add('a');
+    await waitFor(() => revoked.destroyed, { what: 'the end' });
     expect(other.destroyed).toBe(false);
   });
 
@@ -55,7 +67,7 @@ describe(SessionWatch, () => {
   test('a response that is over already is not looked at', async () => {
     const over = new ServerResponse(new IncomingMessage(new Socket()));
     over.destroy();
-    watch?.add(over, key('a'));
+    watch?.add(over, session('a'));
     open('b');
     await lookedUp('b', 3);
     expect(asked).not.toContain('a');
