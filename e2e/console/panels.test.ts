@@ -17,6 +17,8 @@ if (executablePath === undefined) console.warn('skipped: the side panel in a bro
 
 const configFor = (objects: string): string => `files:
   store: {folder: {path: ${objects}, durable: false}}
+approvals:
+  rules: [{id: slow, tools: [ls], expires_after_seconds: 4}]
 command_rules:
   rules: [{id: tees, verdict: ask, match: {commands: [tee]}, message: writes on}]
 `;
@@ -130,6 +132,37 @@ let opened: WatchedPage | undefined;
     expect(JSON.stringify(await messagesOf(threadId))).toContain('one is enough');
   });
 
+  test('when another page was faster, the card says so, and the call is executed once', async () => {
+    const threadId = await client.newThread();
+    await run(threadId, `${tee('contested')}\n#say Done.`);
+    const page = await open(threadId, [/409/]);
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    const isStart = (url: URL): boolean => /\/threads\/[^/]+\/runs(\/stream)?$/.test(url.pathname);
+    await page.route(isStart, async (route) => {
+      if (route.request().method() === 'POST') {
+        const { body } = await client.call<{ interrupt_id: string }[]>('GET', `/threads/${threadId}/approvals`);
+        const path = `/threads/${threadId}/approvals/${nth(body, 0).interrupt_id}`;
+        expect((await client.call('POST', path, { type: 'approve' })).status).toBe(200);
+      }
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.getByText(/This was decided elsewhere/).waitFor();
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor({ state: 'detached' });
+    await waitFor(() => isIdle(threadId), { what: 'the run with the decision', timeoutMs: 30_000 });
+    expect(await fileOf(threadId, 'workspace/ledger')).toBe('contested\n');
+  });
+
+  test('a card counts down to its deadline and is gone when that has decided', async () => {
+    const threadId = await client.newThread();
+    await run(threadId, `${callLine('ls', { description: 'a test', path: '/mnt/user-data/workspace' })}\n#say Late.`);
+    const page = await open(threadId);
+    await page.getByText(/Decide within|The time to decide is over/).waitFor();
+    await page.getByRole('heading', { name: 'May the agent call ls?' }).waitFor({ state: 'detached' });
+    await waitFor(() => isIdle(threadId), { what: 'the decision of the deadline', timeoutMs: 30_000 });
+    expect((await messagesOf(threadId)).at(-1)?.content).toBe('Late.');
+  });
+
   test('characters that cannot be seen are shown in what is asked', async () => {
     const threadId = await client.newThread();
     await run(threadId, `${tee('pay\u202Enomed\u202C')}\n#say Done.`);
@@ -172,6 +205,18 @@ let opened: WatchedPage | undefined;
     await uploads.getByText('notes.txt').waitFor();
     await page.getByText('uploaded', { exact: true }).waitFor();
     expect(await fileOf(threadId, 'uploads/notes.txt')).toBe('the secret is 42');
+
+    await target.evaluate((element) => {
+      const folder = {
+        kind: 'file',
+        webkitGetAsEntry: () => ({ name: 'photos', isDirectory: true }),
+        getAsFile: () => null,
+      };
+      const event = new Event('drop', { bubbles: true, cancelable: true });
+      Object.defineProperty(event, 'dataTransfer', { value: { items: [folder] } });
+      element.dispatchEvent(event);
+    });
+    await page.getByText('“photos” is a folder. Drop the files in it instead.').waitFor();
 
     await run(threadId, '#echo-messages');
     expect((await messagesOf(threadId)).at(-1)?.content).toContain('notes.txt');

@@ -1,5 +1,6 @@
 import { useState } from 'react';
-import { addressOf, readApiKey } from '../../../../api/request.js';
+import { readApiKey } from '../../../../api/credentials.js';
+import { addressOf } from '../../../../api/request.js';
 import { Button } from '../../../../components/button.js';
 import { failureText } from '../../../../components/notice.js';
 import { formatBytes } from '../../../../text/format.js';
