@@ -255,7 +255,13 @@ export { runRoutes, statelessRoutes } from './http/threads/runs.js';
 export { CommandEnvelope, commandParams, PROTOCOL_CHANNELS, protocolRoutes } from './http/threads/protocol.js';
 export type { CommandMethod, CommandParams, CommandReply, EventFilter } from './http/threads/protocol.js';
 export type { ProtocolChannel, ProtocolErrorCode } from './http/threads/protocol.js';
-export { type NewAccountInput, type SessionReply, SignInFailure, signInRoutes, type UserReply } from './http/resources/sign-in.js';
+export {
+  type NewAccountInput,
+  type SessionReply,
+  SignInFailure,
+  signInRoutes,
+  type UserReply,
+} from './http/resources/sign-in.js';
 export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from './http/resources/usage.js';
 export { userRoutes } from './http/resources/users.js';
 export { type FleetReply, fleetRoutes, type Reachable, type SilentProcess } from './http/admin/fleet.js';

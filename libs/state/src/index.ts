@@ -35,7 +35,6 @@ export { redisMemoryStore } from './memory/memory-store.js';
 export { MemoryWatch } from './memory/memory-watch.js';
 export { redisModelGate } from './models/model-gate.js';
 export { type ModelCircuit, type ModelCircuits, redisModelCircuits } from './models/model-circuits.js';
-export type { AdminLine } from './ports/admin-line.js';
 export { redisProcessRegistry } from './processes/process-registry.js';
 export { type LeaseTimes, type ProcessLeaseState, readProcessLeases } from './processes/process-leases.js';
 export { countPendingThreads } from './runs/unowned-threads.js';

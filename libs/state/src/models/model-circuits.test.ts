@@ -4,7 +4,7 @@ import { redisModelCircuits } from './model-circuits.js';
 
 const BASE: ModelGateOptions = { failureThreshold: 2, recoveryMs: 60_000, maxConcurrentCalls: 1, knownMs: 0 };
 const line = {
-  ...{ id: 'a1', user_id: 'root', operation: 'model.circuit.reset', what: 'm-1', verdict: 'ok' },
+  ...({ id: 'a1', user_id: 'root', operation: 'model.circuit.reset', what: 'm-1', verdict: 'ok' } as const),
   ...{ decided_by: 'root', decided_from: '10.0.0.1' },
 };
 

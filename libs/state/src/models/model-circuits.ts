@@ -1,6 +1,6 @@
 import type { ModelEndpoint } from '@caribou/core';
 import { MAX_AUDIT_LINES } from '../executions/audit-log.js';
-import type { AdminLine } from '../ports/admin-line.js';
+import type { AdminLine } from '../ports/admission.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 

@@ -119,7 +119,8 @@ export interface AdminLine {
     | 'run.cancel'
     | 'cron.pause'
     | 'cron.delete'
-    | 'webhook.retry';
+    | 'webhook.retry'
+    | 'model.circuit.reset';
   /** What it was done to, such as the id of a dead letter or a cron. */
   readonly what: string;
   /** `requested`: written before it was done; `ok`: written by the script that did it; `error:<code>`: it was not done. */

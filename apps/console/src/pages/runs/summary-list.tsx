@@ -20,20 +20,16 @@ export function SummaryList({ trace: { run, entries } }: { readonly trace: Loade
     [texts.toolCalls, formatCount(summary.toolCalls)],
     [texts.takeovers, formatCount(summary.takeovers)],
     [texts.attempts, summary.processes.length === 0 ? '–' : summary.processes.join(', ')],
-    ...(run === null
-      ? []
-      : [[texts.tokens, `${formatCount(run.total_input_tokens)} / ${formatCount(run.total_output_tokens)}`] as const]),
+    [texts.tokens, `${formatCount(run.total_input_tokens)} / ${formatCount(run.total_output_tokens)}`],
   ];
   return (
     <dl className={styles['summary']}>
-      {run === null ? null : (
-        <div>
-          <dt>{texts.status}</dt>
-          <dd>
-            <Badge tone={toneOfOutcome(run.status)}>{run.status}</Badge>
-          </dd>
-        </div>
-      )}
+      <div>
+        <dt>{texts.status}</dt>
+        <dd>
+          <Badge tone={toneOfOutcome(run.status)}>{run.status}</Badge>
+        </dd>
+      </div>
       {figures.map(([label, value]) => (
         <div key={label}>
           <dt>{label}</dt>

@@ -16,7 +16,6 @@ export function useTrace(traced: Traced) {
 
 /** Whether entries may follow. */
 export function isUnderWay({ run, entries }: Pick<LoadedTrace, 'run' | 'entries'>): boolean {
-  if (run === null) return false;
   const hasEnded = entries.some(({ type }) => type === 'ended');
   return run.status === 'pending' || run.status === 'running' ? !hasEnded : false;
 }

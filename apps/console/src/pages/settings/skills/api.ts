@@ -1,6 +1,6 @@
 import type { SkillInstallReply, skillRoutes } from '@caribou/contracts';
 import { useQuery } from '@tanstack/react-query';
-import { endpoint, usedRoutes } from '../../../api/endpoint.js';
+import { endpoint } from '../../../api/endpoint.js';
 import { request } from '../../../api/request.js';
 
 const listSkills = endpoint<typeof skillRoutes.list>('GET', '/skills');
@@ -12,8 +12,6 @@ export type Skill = Awaited<ReturnType<typeof listSkills>>['skills'][number];
 export const SKILLS = ['skills'] as const;
 
 export const useSkills = () => useQuery({ queryKey: [...SKILLS], queryFn: ({ signal }) => listSkills({ signal }) });
-
-usedRoutes.push(['POST', '/skills/upload']);
 
 /** Time for a large archive over a slow line, in milliseconds. */
 const UPLOAD_MS = 600_000;
