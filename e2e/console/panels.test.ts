@@ -18,7 +18,7 @@ if (executablePath === undefined) console.warn('skipped: the side panel in a bro
 const configFor = (objects: string): string => `files:
   store: {folder: {path: ${objects}, durable: false}}
 approvals:
-  rules: [{id: slow, tools: [ls], expires_after_seconds: 4}]
+  rules: [{id: slow, tools: [ls], expires_after_seconds: 12}]
 command_rules:
   rules: [{id: tees, verdict: ask, match: {commands: [tee]}, message: writes on}]
 `;
@@ -157,7 +157,7 @@ let opened: WatchedPage | undefined;
     const threadId = await client.newThread();
     await run(threadId, `${callLine('ls', { description: 'a test', path: '/mnt/user-data/workspace' })}\n#say Late.`);
     const page = await open(threadId);
-    await page.getByText(/Decide within|The time to decide is over/).waitFor();
+    await page.getByText(/Decide within .* After that the call is rejected\./).waitFor();
     await page.getByRole('heading', { name: 'May the agent call ls?' }).waitFor({ state: 'detached' });
     await waitFor(() => isIdle(threadId), { what: 'the decision of the deadline', timeoutMs: 30_000 });
     expect((await messagesOf(threadId)).at(-1)?.content).toBe('Late.');
@@ -167,8 +167,9 @@ let opened: WatchedPage | undefined;
     const threadId = await client.newThread();
     await run(threadId, `${tee('pay\u202Enomed\u202C')}\n#say Done.`);
     const page = await open(threadId);
-    await page.getByText('U+202E').first().waitFor();
-    expect(await page.getByText(/cannot be seen or that change the order/).count()).toBe(1);
+    await page.getByText(/cannot be seen or that change the order/).waitFor();
+    await page.locator('[data-interrupt] mark').first().waitFor();
+    expect(await page.locator('[data-interrupt] mark').first().textContent()).toBe('U+202E');
     await page.getByRole('button', { name: 'Reject' }).click();
     await page.getByRole('button', { name: 'Reject this call' }).click();
     await waitFor(() => isIdle(threadId), { what: 'the rejected run', timeoutMs: 30_000 });
