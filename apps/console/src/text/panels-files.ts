@@ -58,6 +58,7 @@ export const files = {
   imageFailed: 'The image cannot be shown: its content is not that of an image.',
   save: 'Save',
   cancelEdit: 'Discard my changes',
+  closeEdit: 'Back to the preview',
   editLabel: (name: string) => `Content of ${name}`,
   saved: 'Saved.',
   noHash: 'The server did not say which content this is, so it cannot be replaced safely.',

@@ -13,10 +13,11 @@ interface LayoutProps {
   readonly messages: ReactNode;
   readonly composer: ReactNode;
   readonly isPanelOpen: boolean;
+  readonly onPanelClose: () => void;
 }
 
 /** The parts of a conversation: messages above what is asked and the composer, and the side panel to the right of them. */
-export function ConversationLayout({ head, messages, composer, isPanelOpen }: LayoutProps) {
+export function ConversationLayout({ head, messages, composer, isPanelOpen, onPanelClose }: LayoutProps) {
   const { exists } = useConversation();
   return (
     <div className={styles['layout']}>
@@ -33,7 +34,7 @@ export function ConversationLayout({ head, messages, composer, isPanelOpen }: La
       {isPanelOpen ? (
         <aside className={styles['panel']}>
           <Suspense fallback={<Loading />}>
-            <SidePanel />
+            <SidePanel onClose={onPanelClose} />
           </Suspense>
         </aside>
       ) : null}

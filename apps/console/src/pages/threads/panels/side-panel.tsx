@@ -1,5 +1,7 @@
 import { Tabs } from '@base-ui/react/tabs';
+import { X } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
+import { Button } from '../../../components/button.js';
 import { Loading } from '../../../components/notice.js';
 import { panels } from '../../../text/panels.js';
 import { useConversation } from '../conversation-context.js';
@@ -24,18 +26,23 @@ type TabName = (typeof tabs)[number]['name'];
 const isTab = (name: unknown): name is TabName => tabs.some((tab) => tab.name === name);
 
 /** The right side of a conversation: plan and goal, files, history, subagents and usage. Only the open tab is loaded. */
-export function SidePanel() {
+export function SidePanel({ onClose }: { readonly onClose: () => void }) {
   const { threadId, exists } = useConversation();
   const [open, setOpen] = useState<TabName>('plan');
   return (
     <Tabs.Root value={open} onValueChange={(name: unknown) => isTab(name) && setOpen(name)} className={styles['panel']}>
-      <Tabs.List className={styles['tabs']} aria-label={panels.panel} activateOnFocus>
-        {tabs.map(({ name }) => (
-          <Tabs.Tab key={name} value={name} className={styles['tab']}>
-            {panels.tabs[name]}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
+      <div className={styles['bar']}>
+        <Tabs.List className={styles['tabs']} aria-label={panels.panel} activateOnFocus>
+          {tabs.map(({ name }) => (
+            <Tabs.Tab key={name} value={name} className={styles['tab']}>
+              {panels.tabs[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Button look="quiet" isIcon aria-label={panels.closePanel} title={panels.closePanel} onClick={onClose}>
+          <X size={18} aria-hidden />
+        </Button>
+      </div>
       {tabs.map(({ name, Content, needsThread }) => (
         <Tabs.Panel key={name} value={name} className={styles['content']}>
           <Suspense fallback={<Loading />}>

@@ -67,7 +67,7 @@ export function TextEditor({ threadId, file, onClose }: EditorProps) {
         <Button look="primary" disabled={isSaving || text === opened.text} onClick={() => void save(false)}>
           {texts.save}
         </Button>
-        <Button onClick={onClose}>{texts.cancelEdit}</Button>
+        <Button onClick={onClose}>{text === opened.text ? texts.closeEdit : texts.cancelEdit}</Button>
       </div>
     </>
   );
