@@ -1,40 +1,21 @@
-import type { Browser } from 'playwright-core';
-import { waitFor } from '@caribou/testing';
-import type { ApiClient } from '../support/client.js';
-import { findChromium, launchChromium, openWatchedPage, type WatchedPage } from '../support/chromium.js';
-import { type Stack, startStack } from '../support/stack.js';
+import { openWatchedPage, type WatchedPage } from '../support/chromium.js';
 import { hardMarkdown, hostileTexts } from './hostile-texts.js';
-import { composerOf, openConversation, originOf, sendAndWait } from './pages.js';
+import { chromiumPath, composerOf, isDone, type OpenConsole, openConsole, send, shows } from './open-console.js';
 
 /** Whatever a model, a tool or a user writes: nothing of it runs in the console, and no other host is asked for anything. */
 
 jest.setTimeout(240_000);
 
-const executablePath = findChromium();
-if (executablePath === undefined) console.warn('skipped: the console in a browser (no program chromium)');
-
-const runToEnd = async (client: ApiClient, threadId: string, script: string): Promise<void> => {
-  await (await client.run(threadId, script)).end();
-};
-
-const printing = (text: string) => ({ description: text, command: `printf '%s' ${JSON.stringify(text)}` });
-
 /** Answers of one conversation. */
 const TEXTS_AT_ONCE = 10;
-const LONG_LINE = 2_000_000;
 
-(executablePath === undefined ? describe.skip : describe)('hostile texts in the console', () => {
-  let stack: Stack;
-  let browser: Browser;
+(chromiumPath === undefined ? describe.skip : describe)('hostile texts in the console', () => {
+  let open: OpenConsole;
 
   beforeAll(async () => {
-    stack = await startStack();
-    browser = await launchChromium(executablePath ?? '');
+    open = await openConsole();
   });
-  afterAll(async () => {
-    await browser.close();
-    await stack.stop();
-  });
+  afterAll(() => open.stop());
 
   /** Nothing ran, no host was asked, and no element is there that could do either. */
   async function expectHarmless({ page, faults, foreign }: WatchedPage): Promise<void> {
@@ -64,55 +45,31 @@ const LONG_LINE = 2_000_000;
   );
 
   test.each(batches.map((texts, at) => [at + 1, texts] as const))(
-    'in answers and in messages of a person, part %d',
-    async (_, texts) => {
-      const watched = await openWatchedPage(browser);
-      await openConversation(watched.page, stack);
-      await sendAndWait(watched.page, texts.map((text) => `#say ${text}`).join('\n#+say \\n\\n'));
+    'of a person and in answers, part %d',
+    async (at, texts) => {
+      const watched = await openWatchedPage(open.browser);
+      await watched.page.goto(open.origin);
+      const end = `The end of part ${at}`;
+      await send(watched.page, `#say Texts\n${[...texts, end].map((text) => `#+say \\n\\n${text}`).join('\n')}`);
+      await shows(watched.page, end);
+      await isDone(watched.page);
       await expectHarmless(watched);
       await watched.page.context().close();
     },
   );
 
-  test('in the title, tool calls, results of tools, and errors', async () => {
-    const watched = await openWatchedPage(browser);
-    const client = stack.client();
-    const threadId = await client.newThread();
-    const texts = hostileTexts.slice(0, 8);
-    for (const text of texts)
-      await runToEnd(client, threadId, `#tool bash ${JSON.stringify(printing(text))}\n#say seen`);
-    await client.call('POST', `/threads/${threadId}/state`, { values: { title: hostileTexts[2] } });
-    await watched.page.goto(`${originOf(stack)}/#/threads/${threadId}`);
-    await composerOf(watched.page).waitFor();
-    await watched.page.getByText('seen').first().waitFor();
-    await expectHarmless(watched);
-    await watched.page.context().close();
-  });
-
-  test('in Markdown that is hard to parse the page stays usable', async () => {
-    const watched = await openWatchedPage(browser);
-    await openConversation(watched.page, stack);
-    for (const text of hardMarkdown) {
-      await sendAndWait(watched.page, `#say ${text}`);
+  test('that are hard to parse leave the page usable', async () => {
+    const watched = await openWatchedPage(open.browser);
+    await watched.page.goto(open.origin);
+    for (const [at, text] of hardMarkdown.entries()) {
+      const end = `The end of text ${at}`;
+      await send(watched.page, `#say ${text}\n#+say \\n\\n${end}`);
+      await shows(watched.page, end);
+      await isDone(watched.page);
       await composerOf(watched.page).fill('still usable');
       expect(await composerOf(watched.page).inputValue()).toBe('still usable');
     }
     await expectHarmless(watched);
-    await watched.page.context().close();
-  });
-
-  test('a line of two megabytes is shown in part, and the page stays usable', async () => {
-    const client = stack.client();
-    const threadId = await client.newThread();
-    await runToEnd(client, threadId, `#say short\n${'x'.repeat(LONG_LINE)}`);
-    const watched = await openWatchedPage(browser);
-    await watched.page.goto(`${originOf(stack)}/#/threads/${threadId}`);
-    await watched.page.getByText('short').first().waitFor();
-    await composerOf(watched.page).fill('still usable');
-    expect(await composerOf(watched.page).inputValue()).toBe('still usable');
-    const shownChars = await watched.page.evaluate(() => document.body.innerText.length);
-    expect(shownChars).toBeLessThan(LONG_LINE / 4);
-    await waitFor(() => watched.faults.length === 0, { what: 'no fault of the page' });
     await watched.page.context().close();
   });
 });

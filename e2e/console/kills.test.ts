@@ -1,55 +1,46 @@
-import type { Browser } from 'playwright-core';
 import { waitFor } from '@caribou/testing';
-import { type Balancer, startBalancer } from '../protocol/browser/balancer.js';
 import { newGate } from '../sdk/calls.js';
-import { findChromium, launchChromium, openWatchedPage } from '../support/chromium.js';
-import { nth, type Stack, startStack } from '../support/stack.js';
-import { composerOf, settles } from './pages.js';
+import { openWatchedPage } from '../support/chromium.js';
+import type { Stack } from '../support/stack.js';
+import {
+  answersOf,
+  chromiumPath,
+  isDone,
+  LOST_SERVER,
+  type OpenConsole,
+  openConsole,
+  send,
+  shows,
+  times,
+} from './open-console.js';
 
 /** Processes are killed while the page streams: the answer is continued in the page, once, and the timeline shows the takeover. */
 
 jest.setTimeout(180_000);
 
-const executablePath = findChromium();
-if (executablePath === undefined) console.warn('skipped: the console in a browser (no program chromium)');
-
-/** What Chromium says itself when a connection breaks or is refused. */
-const BROKEN = [/Failed to load resource: net::ERR_/, /WebSocket connection .* failed/];
-
-(executablePath === undefined ? describe.skip : describe)('the console while processes are killed', () => {
-  let stack: Stack;
-  let browser: Browser;
-  let balancer: Balancer;
+(chromiumPath === undefined ? describe.skip : describe)('the console while processes are killed', () => {
+  let open: OpenConsole;
 
   beforeAll(async () => {
-    stack = await startStack({ gateways: 2, runners: 2 });
-    balancer = await startBalancer(nth(stack.gateways, 0).healthPort);
-    browser = await launchChromium(executablePath ?? '');
+    open = await openConsole({ runners: 2 });
   });
-  afterAll(async () => {
-    await browser.close();
-    await balancer.stop();
-    await stack.stop();
-  });
+  afterAll(() => open.stop());
 
   test('gateway and runner are killed with -9: the answer is there once, and the timeline names the takeover', async () => {
-    const { page, faults } = await openWatchedPage(browser, { expected: BROKEN });
-    await page.goto(`http://127.0.0.1:${balancer.port}/`);
+    const { stack } = open;
+    const { page, faults } = await openWatchedPage(open.browser, { expected: LOST_SERVER });
+    await page.goto(open.origin);
     const gate = newGate();
-    await composerOf(page).fill(`#hold ${gate} after 3\n#say Seven swift swans swim south slowly.`);
-    await composerOf(page).press('Enter');
-    await page.getByText('Seven swift swans').waitFor({ timeout: 30_000 });
+    await send(page, `#hold ${gate} after 3\n#say Seven swift swans swim south slowly.`);
+    await shows(page, 'Seven swift');
 
-    const victim = stack.gateways.shift();
-    balancer.choose(nth(stack.gateways, 0).healthPort);
-    await victim?.kill9();
     const runner = await runnerWithRun(stack);
-    await runner.kill9();
+    await Promise.all([open.replaceGateway(), runner.kill9()]);
     stack.model.release(gate);
 
-    await page.getByText('Seven swift swans swim south slowly.').waitFor({ timeout: 60_000 });
-    await settles(page);
-    expect(await page.getByText('Seven swift swans', { exact: false }).count()).toBe(1);
+    await shows(page, 'Seven swift swans swim south slowly.');
+    await isDone(page);
+    expect(times(await answersOf(page), 'Seven swift')).toBe(1);
 
     await page.getByRole('link', { name: 'Explain this run' }).click();
     await page.getByRole('option', { name: /Taken over/ }).click();
