@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { waitFor } from '@caribou/testing';
 import { findChromium, launchChromium, openWatchedPage, type WatchedPage } from '../support/chromium.js';
 import { type Stack, startStack } from '../support/stack.js';
-import { originOf } from './pages.js';
+import { originOf } from './open-console.js';
 import { expectAccessible } from './structure.js';
 
 /** The pages of API keys and users: what an administrator does there holds at every gateway. */

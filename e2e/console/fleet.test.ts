@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core';
 import { findChromium, launchChromium, openWatchedPage } from '../support/chromium.js';
 import { runBody } from '../support/client.js';
 import { nth, type Stack, startStack } from '../support/stack.js';
-import { originOf } from './pages.js';
+import { originOf } from './open-console.js';
 import { expectAccessible } from './structure.js';
 
 /** What an operator sees of the running system and does to it, in the console and over the API, with real processes. */
