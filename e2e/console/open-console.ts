@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { freePort, waitFor } from '@caribou/testing';
 import { findChromium, launchChromium } from '../support/chromium.js';
-import { type Stack, type StackOptions, startStack } from '../support/stack.js';
+import { nth, type Stack, type StackOptions, startStack } from '../support/stack.js';
 
 /** The console of a whole system, whose gateway has a port that another one can take over. */
 export interface OpenConsole {
@@ -14,6 +14,10 @@ export interface OpenConsole {
 }
 
 export const chromiumPath = findChromium();
+
+/** The address of the console of the n-th gateway. */
+export const originOf = (stack: Stack, gateway = 0): string =>
+  `http://127.0.0.1:${nth(stack.gateways, gateway).healthPort}`;
 
 /** @throws {Error} on a machine without Chromium */
 export async function openConsole(options: StackOptions = {}): Promise<OpenConsole> {

@@ -1,14 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
-/** Chromium as the distribution has it: its path, and pages of which every fault is recorded. */
+export { findChromium } from '../../tools/bench/console/find-chromium.js';
 
-/** The path of the program; undefined when there is none on this machine. */
-export function findChromium(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return folders.map((folder) => join(folder, 'chromium')).find((path) => existsSync(path));
-}
+/** Chromium as the distribution has it: its path, and pages of which every fault is recorded. */
 
 /** Without Chromium's own sandbox, which does not start as root and in containers: the pages are the test's own. */
 export const launchChromium = (executablePath: string): Promise<Browser> =>

@@ -7,6 +7,7 @@ import type { Stack } from './stack.js';
 const ALLOWED_KEYS: readonly (readonly [RegExp, string])[] = [
   [/^caribou:audit$/, 'who ran what is the operator’s to know; bounded'],
   [/^caribou:dead-letters$/, 'ids without content; bounded'],
+  [/^caribou:(tasks:)?letters(:times)?$/, 'ids for the operator; those of an erased user are removed; bounded'],
   [/^caribou:erased$/, 'names the markers below, and goes with them'],
   [/^caribou:user:[^:]+:idempotency:/, 'a repeated request must not be a new run; expires'],
 ];

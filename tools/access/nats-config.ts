@@ -35,11 +35,12 @@ export function natsConfig(settings: NatsServerSettings, passwords: Passwords): 
 }
 
 function userOf(service: ServiceName, password: string): string {
-  const { publish, subscribe, replies } = busAccess(service);
+  const { publish, subscribe } = busAccess(service);
   const permissions = [
     `publish: ${JSON.stringify(publish)}`,
     `subscribe: ${JSON.stringify(subscribe)}`,
-    ...(replies ? [`allow_responses: { max: 1, expires: "${REPLY_WITHIN_MS / 1000}s" }`] : []),
+    // One reply to each request that it received, on the request's reply subject.
+    `allow_responses: { max: 1, expires: "${REPLY_WITHIN_MS / 1000}s" }`,
   ];
   return `{ user: ${quote(service)}, password: ${quote(password)}, permissions: { ${permissions.join(', ')} } }`;
 }

@@ -4,13 +4,15 @@ import { say } from './processes/terminal.mjs';
 
 /**
  * Writes the files that code makes: config.example.yaml from the schema, docs/api.md from the routes, the tables of
- * docs/clients.md from the catalogue of the SDK's calls.
+ * docs/clients.md from the catalogue of the SDK's calls, the rules and dashboards in deploy/ and the table of alerts in
+ * docs/operations.md from the lists of tools/monitoring.
  */
 
 const tests = [
   'libs/config/src/load/example-file.test.ts',
   'apps/gateway/src/system/api-page.test.ts',
   'e2e/sdk/catalog-page.test.ts',
+  'tools/monitoring/monitoring.test.ts',
 ];
 const jest = inRepository('node_modules', 'jest', 'bin', 'jest.js');
 
@@ -19,5 +21,5 @@ const { code, output } = await runCommand(process.execPath, [jest, ...tests, '--
   env: { ...process.env, WRITE_GENERATED: '1' },
   timeoutMs: 120_000,
 });
-say(code === 0 ? 'config.example.yaml, docs/api.md and docs/clients.md are up to date' : output);
+say(code === 0 ? 'config.example.yaml, the generated pages of docs/ and the files of deploy/ are up to date' : output);
 process.exitCode = code;

@@ -36,7 +36,7 @@ async function install() {
   /** @type {Programs} */
   const missing = [];
   await runTogether(new AbortController().signal, [
-    (signal) => installPackages({ dev: true, signal }),
+    (signal) => installPackages({ signal }),
     async (signal) => {
       for (const group of groups) missing.push(...(await installPrograms({ programs: group, unpacked, signal })));
       await installMoto({ signal });

@@ -1,5 +1,6 @@
 import { PublishRequests } from '@caribou/bus';
 import type { Config } from '@caribou/config';
+import { omitUndefined } from '@caribou/contracts';
 import { systemClock } from '@caribou/core';
 import { TurnWorker } from '@caribou/runs';
 import {
@@ -50,6 +51,7 @@ function openRunner(base: WorkerBase): OpenRole {
     process: base.process,
     compact: config.store.compact,
     ledger: ledgerSettings(redis, config),
+    ...omitUndefined({ trace: base.trace }),
   });
   const subagents = connectSubagents(base);
   const requests = new PublishRequests(bus, logger);

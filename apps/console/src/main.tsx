@@ -1,3 +1,4 @@
+import { CSPProvider } from '@base-ui/react/csp-provider';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -5,15 +6,20 @@ import { RouterProvider } from 'react-router';
 import './styles/tokens.css';
 import { createQueryClient } from './api/query-client.js';
 import { createRouter } from './shell/router.js';
-import { applyTheme, readTheme } from './shell/theme.js';
+import { applyStoredTheme } from './shell/theme.js';
+import { watchGateway } from './shell/watch-gateway.js';
 
 const root = document.querySelector('#root');
 if (root === null) throw new Error('the page has no element #root');
-applyTheme(readTheme());
+const queries = createQueryClient();
+applyStoredTheme();
+watchGateway(queries);
 createRoot(root).render(
   <StrictMode>
-    <QueryClientProvider client={createQueryClient()}>
-      <RouterProvider router={createRouter()} />
-    </QueryClientProvider>
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queries}>
+        <RouterProvider router={createRouter()} />
+      </QueryClientProvider>
+    </CSPProvider>
   </StrictMode>,
 );

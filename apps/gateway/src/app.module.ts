@@ -1,4 +1,8 @@
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { AccountsController } from './access/accounts.controller.js';
+import { AccountsService } from './access/accounts.service.js';
+import { KeysController } from './access/keys.controller.js';
+import { KeysService } from './access/keys.service.js';
 import { AgentsController } from './agents/agents.controller.js';
 import { AgentsService } from './agents/agents.service.js';
 import { ProfileController } from './agents/profile.controller.js';
@@ -17,9 +21,27 @@ import { SignInController } from './auth/sign-in.controller.js';
 import { SignInService } from './auth/sign-in.service.js';
 import { BranchesController } from './threads/branches/branches.controller.js';
 import { BranchesService } from './threads/branches/branches.service.js';
+import { AdminAudit } from './operator/admin-audit.js';
+import { AdminConfigController } from './operator/admin-config.controller.js';
+import { AdminCronsController } from './operator/admin-crons.controller.js';
+import { AdminCronsService } from './operator/admin-crons.service.js';
+import { AdminRunsController } from './operator/admin-runs.controller.js';
+import { AdminRunsService } from './operator/admin-runs.service.js';
+import { AdminWebhooksController } from './operator/admin-webhooks.controller.js';
+import { AuditController } from './operator/audit.controller.js';
+import { AuditService } from './operator/audit.service.js';
+import { DeadLettersController } from './operator/dead-letters.controller.js';
+import { DeadLettersService } from './operator/dead-letters.service.js';
+import { RunReplays } from './operator/run-replays.js';
+import { BudgetsController } from './usage/budgets.controller.js';
 import { UsageController } from './usage/usage.controller.js';
 import { UsageService } from './usage/usage.service.js';
 import { UsersController } from './erasure/users.controller.js';
+import { FleetController } from './fleet/fleet.controller.js';
+import { FleetService } from './fleet/fleet.service.js';
+import { ModelStatesService } from './fleet/model-states.service.js';
+import { QueuesService } from './fleet/queues.service.js';
+import { SandboxesService } from './fleet/sandboxes.service.js';
 import { InputPolishController } from './input-polish/input-polish.controller.js';
 import { SingleCalls } from './models/single-calls.js';
 import { CompactionController } from './threads/compaction/compaction.controller.js';
@@ -45,7 +67,10 @@ import { RunInputs } from './runs/run-inputs.js';
 import { RunsController } from './runs/runs.controller.js';
 import { RunsService } from './runs/runs.service.js';
 import { StatelessRunsController } from './runs/stateless-runs.controller.js';
+import { SessionsController } from './sessions/sessions.controller.js';
+import { SessionsService } from './sessions/sessions.service.js';
 import { SkillInstaller } from './skills/skill-installer.js';
+import { SkillUploads } from './skills/skill-uploads.js';
 import { SkillsController } from './skills/skills.controller.js';
 import { SkillsService } from './skills/skills.service.js';
 import { ItemsController } from './store/items.controller.js';
@@ -70,6 +95,8 @@ import { ConsoleController } from './system/console.controller.js';
 import { InfoController, SystemController } from './system/system.controller.js';
 import { RunEventsController } from './run-events/run-events.controller.js';
 import { RunEventsService } from './run-events/run-events.service.js';
+import { RunTracesController } from './traces/run-traces.controller.js';
+import { RunTracesService } from './traces/run-traces.service.js';
 import { TasksController } from './tasks/tasks.controller.js';
 import { TasksService } from './tasks/tasks.service.js';
 import { ThreadsController } from './threads/threads.controller.js';
@@ -101,6 +128,7 @@ const CONTROLLERS: readonly Type[] = [
   GoalsController,
   ProtocolController,
   ApprovalsController,
+  RunTracesController,
   TasksController,
   RunEventsController,
   UploadsController,
@@ -114,15 +142,26 @@ const CONTROLLERS: readonly Type[] = [
   SkillsController,
   McpController,
   SignInController,
+  SessionsController,
   UsersController,
+  KeysController,
+  AccountsController,
   UsageController,
   ModelsController,
   SuggestionsController,
   InputPolishController,
+  DeadLettersController,
+  AdminRunsController,
+  AdminCronsController,
+  AdminWebhooksController,
+  AuditController,
+  AdminConfigController,
+  BudgetsController,
   FeaturesController,
   InfoController,
   SystemController,
   ConsoleController,
+  FleetController,
 ];
 
 const SERVICES: readonly Type[] = [
@@ -152,6 +191,7 @@ const SERVICES: readonly Type[] = [
   AssistantCatalog,
   AssistantsService,
   RunAssistants,
+  RunTracesService,
   TasksService,
   RunEventsService,
   MemoryService,
@@ -161,8 +201,12 @@ const SERVICES: readonly Type[] = [
   DocumentConversions,
   SkillsService,
   SkillInstaller,
+  SkillUploads,
   McpConfigService,
   SignInService,
+  SessionsService,
+  KeysService,
+  AccountsService,
   SuggestionsService,
   LongAnswers,
   ThreadStreams,
@@ -175,7 +219,17 @@ const SERVICES: readonly Type[] = [
   ProtocolCommands,
   ProtocolStreams,
   ProtocolSockets,
+  AdminAudit,
+  RunReplays,
+  DeadLettersService,
+  AdminRunsService,
+  AdminCronsService,
+  AuditService,
   ReadinessCheck,
+  FleetService,
+  QueuesService,
+  ModelStatesService,
+  SandboxesService,
 ];
 
 @Module({})

@@ -4,34 +4,26 @@ import { type Config, extensionsFile } from '@caribou/config';
 import { busAccess } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, type ModelModule, systemClock, type ThreadKey } from '@caribou/core';
 import {
-  type ThreadStore,
   createRedis,
   MemoryWatch,
+  newProcessId,
   type RedisConnection,
-  redisAgents,
-  redisAssistants,
-  redisAccounts,
-  redisAttempts,
+  redisApiKeys,
   redisConversions,
-  redisCrons,
-  redisDelayedRuns,
-  redisOutbox,
-  HeadCache,
+  redisDeadLetters,
   redisErasures,
-  redisItems,
   redisEventLog,
-  redisFeedback,
   redisLocks,
+  redisModelCircuits,
   redisModelGate,
   ledgerSettings,
-  redisRequestBuckets,
   redisUsageLedger,
   redisSkills,
   redisSharedDocuments,
+  redisRunTraces,
   redisTaskStore,
   redisMemoryStore,
   redisProcessRegistry,
-  redisThreadStore,
   redisTurnQueue,
   redisWaitingThreads,
   requireDurableRedis,
@@ -53,10 +45,16 @@ import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
 import { openFileCollection } from './files/open-file-collection.js';
 import { type GatewayFiles, openFiles } from './files/open-files.js';
+import { fleetReads } from './fleet/fleet-reads.js';
+import { queueReads } from './fleet/queue-reads.js';
 import { LoopLagWatch } from './http/loop-lag-watch.js';
+import { operatorReads } from './operator/operator-reads.js';
 import { dispatchTurn } from './runs/turn-dispatch.js';
 import { toSettings } from './settings.js';
 import { openSkillFiles } from './skills/open-skill-files.js';
+import { createThreadStore, withAdmissionControl } from './stores/thread-store.js';
+import { timedStores } from './stores/timed-stores.js';
+import { userStores } from './stores/user-stores.js';
 import { measureQueues } from './system/queue-figures.js';
 
 /** Everything that the gateway's services are built from; `listDependencies` is the one list. */
@@ -120,20 +118,25 @@ interface Connections {
 function listDependencies(config: Config, connections: Connections) {
   const { modules, tracing, redis, bus, files, metrics, logger } = connections;
   const models = createModelCatalog(config.models, { clocks: config.clocks, logger, modules });
-  const store = withAdmissionControl(createThreadStore(connections, config), connections);
+  const processId = newProcessId('gateway');
+  const store = withAdmissionControl(createThreadStore({ redis, metrics, processId }, config), connections);
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
   const memories = redisMemoryStore(redis);
   const usageLedger = redisUsageLedger(redis, ledgerSettings(redis, config));
   const timed = timedStores(redis, config);
+  const deadLetters = redisDeadLetters(redis, { debounceMs: config.chain.memory.debounce_seconds * 1_000 });
+  const apiKeys = redisApiKeys(redis);
   const erasures = new Erasures({
     store: redisErasures(redis),
     crons: timed.crons,
     outbox: timed.outbox,
+    deadLetters,
     files: files.erased,
     threads: store,
     tasks: taskStore,
     memories,
     usage: usageLedger,
+    apiKeys,
     sweepMs: config.clocks.sweepMs,
     ensureVolume: files.ensure,
     logger,
@@ -146,13 +149,18 @@ function listDependencies(config: Config, connections: Connections) {
   measureQueues(metrics, { redis, memory: config.chain.memory, conversions });
   const settings = toSettings(config);
   return {
+    /** Names this process in traces, and among the processes that administrators see. */
+    processId,
     threadStore: erasable.store,
     taskStore,
+    runTraces: redisRunTraces(redis),
+    taskTraces: redisRunTraces(taskPart(redis), redis),
     ...timed,
     webhookFetch: createWebhookFetch(config.webhooks),
     dispatchTurn: (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread),
     waitingThreads: redisWaitingThreads(redis),
     runnerProcesses: redisProcessRegistry(redis, 'runs'),
+    deadLetters,
     eventLog: redisEventLog(redis),
     bus,
     userFiles: erasable.files,
@@ -164,24 +172,20 @@ function listDependencies(config: Config, connections: Connections) {
     locks: redisLocks(redis),
     erasures,
     memories,
-    agents: redisAgents(redis),
-    assistants: redisAssistants(redis),
-    feedback: redisFeedback(redis),
+    ...userStores(redis, config),
     /** The model of searches in the store; null: they go by words. */
     embedder: config.store.embeddings === undefined ? null : createEmbedder(config.store.embeddings),
-    items: redisItems(redis, {
-      maxItems: config.quotas.maxStoreItemsPerUser,
-      maxBytes: config.quotas.maxStoreBytesPerUser,
-    }),
     converter,
     models: withModelGate(models, config, { redis, logger }),
+    modelCircuits: redisModelCircuits(redis),
+    ...operatorReads(redis, config),
+    ...fleetReads(redis, config),
+    queueReads: queueReads({ redis, memory: config.chain.memory, conversions }),
     chains: chainCatalog(config, models),
     skillStore,
     skillCatalog: openSkillCatalog(config, { store: skillStore, clock: systemClock, logger }),
     skillFiles: openSkillFiles(config, { records: skillStore, logger }),
-    accounts: redisAccounts(redis),
-    attempts: redisAttempts(redis),
-    requestBuckets: redisRequestBuckets(redis),
+    apiKeys,
     usageLedger,
     passwords: scryptPasswords(),
     documents: redisSharedDocuments(redis),
@@ -205,63 +209,6 @@ const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
     streams: ['turns'],
     ackWaitMs: clocks.ackWaitMs,
   });
-
-/** How much longer than an attempt the lease of a delivery is: for the body, and for the entry of the outcome. */
-const DELIVERY_MARGIN_MS = 15_000;
-
-/** The stores of what happens at a time or after a run. */
-const timedStores = (redis: RedisConnection, { clocks, crons, webhooks }: Config) => ({
-  crons: redisCrons(redis, { maxPerUser: crons.maxPerUser }),
-  delayedRuns: redisDelayedRuns(redis, { eventsTtlMs: clocks.eventsTtlMs, idempotencyTtlMs: clocks.idempotencyTtlMs }),
-  outbox: redisOutbox(redis, {
-    perUser: webhooks.maxAtOncePerUser,
-    perHost: webhooks.maxAtOncePerHost,
-    leaseMs: webhooks.timeoutMs + DELIVERY_MARGIN_MS,
-    maxAgeMs: webhooks.maxAgeMs,
-    maxFailed: webhooks.maxFailedPerUser,
-  }),
-});
-
-/** States of threads that later reads of these threads need not transfer again. */
-const HEAD_CACHE_BYTES = 64 * 1024 * 1024;
-
-const createThreadStore = ({ redis, metrics }: Pick<Connections, 'redis' | 'metrics'>, config: Config): ThreadStore => {
-  const { clocks, quotas, runner, store, webhooks } = config;
-  const heads = new HeadCache(HEAD_CACHE_BYTES);
-  metrics.measureCache('heads', heads.bytes);
-  return redisThreadStore(redis, {
-    heads,
-    leaseMs: clocks.leaseMs,
-    maxAttempts: runner.maxAttempts,
-    eventsTtlMs: clocks.eventsTtlMs,
-    maxQueuedRuns: quotas.maxQueuedRunsPerThread,
-    maxInFlightRuns: quotas.maxRunsPerUser,
-    maxThreads: quotas.maxThreadsPerUser,
-    maxStateBytes: quotas.maxStateBytes,
-    maxDelayedRuns: quotas.maxDelayedRunsPerUser,
-    maxWebhookEvents: webhooks.maxWaitingPerUser,
-    maxStoredBytes: quotas.maxRunBytesPerUser,
-    idempotencyTtlMs: clocks.idempotencyTtlMs,
-    compact: store.compact,
-    ledger: ledgerSettings(redis, config),
-  });
-};
-
-/**
- * The store, which refuses new runs while this process is overloaded, and while Redis lacks the memory for what they will
- * write.
- */
-const withAdmissionControl = (
-  store: ThreadStore,
-  { memory, loopLag }: Pick<Connections, 'memory' | 'loopLag'>,
-): ThreadStore => ({
-  ...store,
-  admit: async (request) => {
-    loopLag.assertResponsive();
-    memory.assertRoom();
-    return await store.admit(request);
-  },
-});
 
 /** The models, whose calls share limits and circuit breaker with the calls of the runners. */
 function withModelGate(

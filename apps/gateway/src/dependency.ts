@@ -15,6 +15,8 @@ export type GatewayBus = Pick<
   | 'subscribeEvents'
   | 'checkStreams'
   | 'call'
+  | 'askAll'
+  | 'answerAll'
   | 'publishConfigChange'
   | 'publishThreadRun'
   | 'subscribeThreadRuns'

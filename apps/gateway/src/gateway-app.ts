@@ -16,9 +16,8 @@ import {
   type FastifyServerOptions,
 } from 'fastify';
 import { createOriginRule } from './auth/origins.js';
-import type { SessionDependencies } from './auth/session-guard.js';
 import { findPrincipal } from './auth/principal.js';
-import { addRequestGuard } from './auth/request-guard.js';
+import { addRequestGuard, type GuardDependencies } from './auth/request-guard.js';
 import { registerSignInParsers } from './auth/sign-in-bodies.js';
 import { addAccessLog } from './http/access-log.js';
 import { answerFor, ErrorFilter } from './http/error.filter.js';
@@ -48,8 +47,7 @@ export interface GatewayAppOptions {
   readonly rates: RequestRates;
   readonly requestBuckets: RequestBuckets;
   readonly trustedProxies: AuthConfig['trustedProxies'];
-  /** Absent when users do not sign in. */
-  readonly sessions?: SessionDependencies;
+  readonly guard: GuardDependencies;
   readonly metrics: Pick<Metrics, 'requestRefused'>;
   readonly logger: Logger;
 }
@@ -58,7 +56,7 @@ export interface GatewayAppOptions {
  * Creates the HTTP server with parsers, limits, CORS, the request guard and the error filter; it does not listen yet.
  */
 export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFastifyApplication> {
-  const { module, http, sessions, trustedProxies, logger, metrics } = given;
+  const { module, http, guard, trustedProxies, logger, metrics } = given;
   const options: FastifyServerOptions = {
     bodyLimit: http.bodyLimitBytes,
     forceCloseConnections: true,
@@ -88,7 +86,7 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
   addAccessLog(server, logger);
   addSafeHeaders(server);
   await server.register(cors, corsOptions(http));
-  addRequestGuard(server, http, sessions);
+  addRequestGuard(server, http, guard);
   addRequestBudget(server, budget);
   new LargeAnswers().addTo(server);
   writeLargeJsonInSlices(server);

@@ -1,13 +1,15 @@
 import type { Config } from '@caribou/config';
 import type { Logger } from '@caribou/core';
-import type { StopStep } from '@caribou/service';
+import { ProcessReport, type StopStep } from '@caribou/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import { InterruptDeadlines } from './approvals/interrupt-deadlines.js';
-import { SessionWatch } from './auth/session-watch.js';
+import { CredentialWatch } from './auth/credential-watch.js';
+import { KeyAuthenticator } from './auth/key-authenticator.js';
 import { createDependencies, type Dependencies } from './dependencies.js';
 import { createGatewayApp } from './gateway-app.js';
 import { DueCrons } from './crons/due-crons.js';
+import { ReadinessCheck } from './system/readiness.js';
 import { Timers } from './timers/timers.js';
 
 /** A gateway with its connections, which does not listen yet. */
@@ -29,9 +31,10 @@ export async function openGateway(
 ): Promise<OpenGateway> {
   const created = await createDependencies(config, logger);
   const dependencies = { ...created.dependencies, ...replaced };
-  const { accounts, erasures } = dependencies;
+  const { accounts, apiKeys, erasures } = dependencies;
   await created.checkStore();
-  const watch = config.auth.enabled ? new SessionWatch(accounts, config.clocks.heartbeatMs, logger) : undefined;
+  const watch = new CredentialWatch({ accounts, apiKeys }, config.clocks.heartbeatMs, logger);
+  const keys = new KeyAuthenticator({ configured: config.http.apiKeys, store: apiKeys, watch, logger });
   erasures.start();
   const app = await createGatewayApp({
     module: AppModule.withDependencies(dependencies),
@@ -39,21 +42,27 @@ export async function openGateway(
     rates: config.quotas,
     requestBuckets: dependencies.requestBuckets,
     trustedProxies: config.auth.trustedProxies,
-    ...(watch === undefined ? {} : { sessions: { accounts, watch } }),
+    guard: { keys, sessions: config.auth.enabled ? { accounts, watch } : undefined },
     metrics: dependencies.metrics,
     logger,
   });
-  const stopWatch = { name: 'sessions', run: async () => watch?.stop() };
+  const stopWatch = { name: 'credentials', run: async () => watch.stop() };
   const timers = new Timers(dependencies, app.get(DueCrons));
   timers.start();
   const deadlines = app.get(InterruptDeadlines);
   deadlines.start();
+  const { bus, metrics, processId } = dependencies;
+  const { checks } = app.get(ReadinessCheck);
+  const report = new ProcessReport({ service: 'gateway', processId, metrics, checks });
+  report.start(bus);
+  const noteDraining = { name: 'report', run: () => Promise.resolve(report.noteDraining()) };
+  const stopReport = { name: 'answers about the process', run: () => Promise.resolve(report.stop()) };
   const stopErasures = { name: 'erasures', run: () => erasures.stop() };
   const stopTimers = { name: 'timers', run: () => timers.stop() };
   const stopDeadlines = { name: 'deadlines', run: () => deadlines.stop() };
   const closeHttp = { name: 'http', run: () => app.close() };
   return {
     app,
-    stop: [stopWatch, stopErasures, stopTimers, stopDeadlines, closeHttp, ...created.stop],
+    stop: [noteDraining, stopWatch, stopErasures, stopTimers, stopDeadlines, closeHttp, stopReport, ...created.stop],
   };
 }

@@ -5,7 +5,7 @@ import { newId } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, type ModelModule, systemClock } from '@caribou/core';
 import { gateCatalog } from '@caribou/middleware';
 import { createModelCatalog } from '@caribou/models';
-import type { HealthCheck } from '@caribou/service';
+import { type HealthCheck, ProcessReport } from '@caribou/service';
 import type { Metrics } from '@caribou/observability';
 import {
   type ProcessOwner,
@@ -30,6 +30,8 @@ export interface MemoryParts extends Connections {
   /** The lease of this process; undefined when memory is disabled. */
   readonly processLease: ProcessLease | undefined;
   readonly checks: readonly HealthCheck[];
+  /** What this process answers about itself. */
+  readonly report: ProcessReport;
 }
 
 const SECOND_MS = 1_000;
@@ -57,17 +59,19 @@ export function openMemoryWorker(
     streams,
     checkMs: config.clocks.sweepMs,
   });
-  const { bus, redis } = connections;
+  const { bus, redis, metrics } = connections;
   const owner = { processId: newId(), leaseMs: config.clocks.processLeaseMs };
   const worker = memory.enabled ? buildWorker(config, { ...connections, logger, owner, modules }) : undefined;
+  const checks = [
+    { name: 'redis', check: () => redis.ping() },
+    { name: 'nats', check: () => bus.checkStreams() },
+  ];
   return {
     ...connections,
     worker,
     processLease: worker === undefined ? undefined : leaseOf(owner, worker, { config, redis, logger }),
-    checks: [
-      { name: 'redis', check: () => redis.ping() },
-      { name: 'nats', check: () => bus.checkStreams() },
-    ],
+    checks,
+    report: new ProcessReport({ service: 'memory-worker', processId: owner.processId, metrics, checks }),
   };
 }
 

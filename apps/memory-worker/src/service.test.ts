@@ -29,7 +29,7 @@ describe.each(services)('$app as a process', ({ app, stream }) => {
   /** Makes the streams, as an agent-runner does. */
   let runner: Bus;
 
-  const start = (): Promise<TestService> =>
+  const start = (env: Readonly<Record<string, string>> = {}): Promise<TestService> =>
     startService({
       entry: `dist/services/${app}.js`,
       env: {
@@ -37,6 +37,7 @@ describe.each(services)('$app as a process', ({ app, stream }) => {
         REDIS_URL: redis.url,
         CARIBOU_HOME: nats.dataDir,
         CARIBOU_CONFIG: join(nats.dataDir, 'config.yaml'),
+        ...env,
       },
     });
   const get = async (path: string): Promise<Response> => await fetch(`http://127.0.0.1:${service.healthPort}${path}`);
@@ -85,6 +86,17 @@ describe.each(services)('$app as a process', ({ app, stream }) => {
     expect((await get('/health')).status).toBe(200);
     await nats.restart();
     await waitFor(async () => (await service.ready()).ok, { what: 'readiness' });
+  });
+
+  test('serves health, readiness and metrics at the named host and nowhere else', async () => {
+    await service.kill9();
+    service = await start({ CARIBOU_HEALTH_HOST: '127.0.0.3' });
+    const at = (host: string, path: string) => fetch(`http://${host}:${service.healthPort}${path}`);
+
+    expect((await at('127.0.0.3', '/health')).status).toBe(200);
+    await waitFor(async () => (await at('127.0.0.3', '/ready')).ok, { what: 'readiness' });
+    expect(await (await at('127.0.0.3', '/metrics')).text()).toContain('process_resident_memory_bytes');
+    await expect(at('127.0.0.1', '/health')).rejects.toThrow('fetch failed');
   });
 
   test('exits with 0 at SIGTERM, also while NATS is unavailable', async () => {

@@ -1,8 +1,8 @@
 import { type Bus, connectBus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { busAccess, newId } from '@caribou/contracts';
-import { commandIdentity, type Logger, systemClock } from '@caribou/core';
-import type { HealthCheck } from '@caribou/service';
+import { busAccess, FleetSandboxes, newId } from '@caribou/contracts';
+import { commandIdentity, type Logger, type SandboxRegistry, systemClock, type ThreadKey } from '@caribou/core';
+import { type HealthCheck, ProcessReport } from '@caribou/service';
 import { createMetrics, type Metrics } from '@caribou/observability';
 import { sandboxMounts, SharedVolume, threadFiles, WorkspaceQuota } from '@caribou/files';
 import {
@@ -10,6 +10,7 @@ import {
   ManagerRecords,
   prepareRunDirectory,
   releaseUsersOf,
+  type SandboxDrivers,
   sandboxDrivers,
   sandboxIdOf,
   type SandboxSettings,
@@ -39,6 +40,7 @@ import type { ManagerLease } from './machine/manager-lease.js';
 import { ManagerSocket } from './machine/manager-socket.js';
 import { type MachineSkills, openSkills } from './machine/open-skills.js';
 import { createSandboxEgress } from './audit/sandbox-egress.js';
+import { HeldSandboxes } from './rpc/held-sandboxes.js';
 import { SANDBOX_PARTS, SandboxHandlers, type SandboxParts } from './rpc/sandbox.handlers.js';
 import { SandboxPool } from './executions/sandbox-pool.js';
 
@@ -57,6 +59,7 @@ export interface ManagerParts extends SandboxParts {
   readonly redis: RedisConnection;
   /** A connection for publishing live output; Nest's own connection only answers requests. */
   readonly outputs: Bus;
+  readonly held: HeldSandboxes;
   readonly lease: ManagerLease;
   /** Ends commands at the end of the lease when this process cannot. */
   readonly guard: LeaseGuard;
@@ -74,6 +77,8 @@ export interface ManagerParts extends SandboxParts {
   readonly metrics: Metrics;
   /** Checks of everything that this service needs to execute a command. */
   readonly checks: readonly HealthCheck[];
+  /** What this process answers about itself. */
+  readonly report: ProcessReport;
 }
 
 @Module({})
@@ -108,7 +113,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
   const plane = openFilePlane(config, { managerId, redis, logger, pool: () => pool, registry });
   const { storingWrites } = plane;
   const driverParts = { managerId, skills, audit, logger, isHeld, storingWrites };
-  const { settings, drivers, files, closeEgress } = createDrivers(config, driverParts);
+  const { settings, drivers, files, quota, closeEgress } = createDrivers(config, driverParts);
   const journal = redisExecutionJournal(redis);
   const shared = { managerId, registry, drivers, clock, logger };
   const watched = watchManagers(settings, shared);
@@ -152,6 +157,8 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     maxRunning: MAX_RUNNING,
   });
   measureHoldings(metrics, { pool, executor, finished, maxSandboxes: config.sandbox.maxBoxes });
+  const diskBytes = (thread: ThreadKey): number | undefined => quota.lastUsage(thread)?.bytes;
+  const checks = checksOf({ managerId, registry, drivers, volume: plane.isStored ? undefined : volume });
   return {
     managerId,
     pool,
@@ -168,12 +175,30 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     closeEgress,
     outputs: connectOutputs(config, logger),
     ...{ files, sync: plane.sync, plane, skills },
-    checks: [
-      { name: 'redis', check: () => registry.isManagerAlive(managerId) },
-      ...(plane.isStored ? [] : [{ name: 'volume', check: () => volume.ensure() }]),
-      { name: 'sandbox', check: () => drivers.forNewThread() },
-    ],
+    held: new HeldSandboxes({ managerId, pool, executor, diskBytes, clock }),
+    report: new ProcessReport({ service: 'sandbox-manager', processId: managerId, metrics, checks }),
+    checks,
   };
+}
+
+interface Checked {
+  readonly managerId: string;
+  readonly registry: SandboxRegistry;
+  readonly drivers: Pick<SandboxDrivers, 'forNewThread'>;
+  /** Absent when files are in an object store. */
+  readonly volume: SharedVolume | undefined;
+}
+
+const checksOf = ({ managerId, registry, drivers, volume }: Checked): readonly HealthCheck[] => [
+  { name: 'redis', check: () => registry.isManagerAlive(managerId) },
+  ...(volume === undefined ? [] : [{ name: 'volume', check: () => volume.ensure() }]),
+  { name: 'sandbox', check: () => drivers.forNewThread() },
+];
+
+/** Answers the questions of gateways about this process and its sandboxes, from now on. */
+export function answerQuestions({ outputs, report, held }: ManagerParts): void {
+  report.start(outputs);
+  outputs.answerAll(FleetSandboxes, (asked) => Promise.resolve(held.list(asked)));
 }
 
 /** Makes the end of this process visible to other managers of the machine, and the end of theirs to this one. */
@@ -245,7 +270,7 @@ function createDrivers(
   const drivers = sandboxDrivers(settings, clock, quota, (driver, reason) =>
     logger.warn({ event: 'sandbox.probe', outcome: 'error', driver, reason }, 'a sandbox driver cannot be used'),
   );
-  return { settings, drivers, files: quota.guard(storingWrites(ownFiles)), closeEgress: () => egress?.close() };
+  return { settings, drivers, quota, files: quota.guard(storingWrites(ownFiles)), closeEgress: () => egress?.close() };
 }
 
 const connectOutputs = (config: Config, logger: Logger): ManagerParts['outputs'] =>

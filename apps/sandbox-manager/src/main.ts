@@ -6,7 +6,7 @@ import { nestLogger, RpcErrorFilter, rpcServerOptions } from '@caribou/nest';
 import { runUntilStopped, runMain, startHealthServer } from '@caribou/service';
 import { createLogger } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
-import { AppModule, connectParts } from './app.module.js';
+import { answerQuestions, AppModule, connectParts } from './app.module.js';
 
 /** The sections of config.yaml that this service reads; none of them contains a model's API key. */
 const SECTIONS = ['clocks', 'files', 'nats', 'sandbox', 'skills', 'log_level'] as const;
@@ -30,7 +30,12 @@ runMain(async () => {
     logger: nestLogger(logger),
   });
   app.useGlobalFilters(new RpcErrorFilter(logger));
-  const health = await startHealthServer({ port: config.healthPort, checks: parts.checks, metrics: parts.metrics });
+  const health = await startHealthServer({
+    host: config.healthHost,
+    port: config.healthPort,
+    checks: parts.checks,
+    metrics: parts.metrics,
+  });
   await parts.socket.open();
   parts.guard.start();
   parts.lease.start();
@@ -41,11 +46,13 @@ runMain(async () => {
   parts.plane.leftChanges?.rounds.start();
   parts.skills.sweeper?.start();
   await app.listen();
+  answerQuestions(parts);
   runUntilStopped({
     logger,
     config,
     healthPort: health.port,
     stop: [
+      { name: 'report', run: () => Promise.resolve(parts.report.noteDraining()) },
       { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
       { name: 'dead managers', run: () => parts.deadManagers.checks.stop() },
       { name: 'earlier managers', run: () => parts.earlierManagers.stop() },
@@ -60,6 +67,7 @@ runMain(async () => {
       { name: 'lease guard', run: () => Promise.resolve(parts.guard.close()) },
       { name: 'socket', run: () => parts.socket.close() },
       { name: 'nest', run: () => app.close() },
+      { name: 'answers about the process', run: () => Promise.resolve(parts.report.stop()) },
       { name: 'bus', run: () => parts.outputs.close() },
       { name: 'health server', run: () => health.close() },
       { name: 'audit', run: () => parts.audit.close(AUDIT_CLOSE_MS) },

@@ -1,5 +1,5 @@
 import { taskLimits } from '@caribou/agent';
-import { BugError } from '@caribou/contracts';
+import { BugError, omitUndefined } from '@caribou/contracts';
 import { type SandboxPort, systemClock } from '@caribou/core';
 import {
   redisProcessRegistry,
@@ -41,6 +41,7 @@ function openPool(base: WorkerBase): OpenRole {
     process,
     compact: config.store.compact,
     ledger: ledgerSettings(redis, config),
+    ...omitUndefined({ trace: base.trace }),
   });
   const sandbox = sandboxOfParents(base, held);
   return {

@@ -14,6 +14,7 @@ import {
   askingRunOf,
   Interrupted,
   joinUpdates,
+  type OpenToolCall,
   type PendingCalls,
   type RunContext,
   type ToolCallNext,
@@ -70,15 +71,28 @@ export async function executeToolCalls(round: ToolRound): Promise<readonly ToolR
     run.signal.throwIfAborted();
     await run.emit({ kind: 'tool.start', tool_call_id: call.id, name: call.name, args: call.args });
     const tool = round.tools.find((candidate) => candidate.name === call.name);
+    const traced = run.tracer?.toolCall(call);
     try {
-      return await finalize(run, call, await untilAborted(execute(round, { call, tool, state }), run.signal));
+      const outcome = await untilAborted(execute(round, { call, tool, state }), run.signal);
+      traced?.end(...tracedOutcome(outcome));
+      return await finalize(run, call, outcome);
     } catch (error) {
-      if (!(error instanceof Interrupted)) throw error;
+      if (!(error instanceof Interrupted)) {
+        traced?.fail();
+        throw error;
+      }
+      traced?.end('interrupted');
       return { update: {}, end: false, asked: error.asked };
     }
   });
   const refused = await mapBounded(calls.invalid, 1, (call) => finalize(run, call, invalidOutcome(call)));
   return [...results, ...refused];
+}
+
+/** The outcome of a call for the trace, with the error that the model is given. */
+function tracedOutcome({ isError, isUnknown, content }: ToolOutcome): Parameters<OpenToolCall['end']> {
+  if (isUnknown === true) return ['unknown', textOf(content)];
+  return isError === true ? ['error', textOf(content)] : ['ok'];
 }
 
 /** Describes one call by OpenTelemetry's conventions for generative AI. */

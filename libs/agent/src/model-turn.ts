@@ -106,10 +106,12 @@ async function assembleAnswer({ model, run, step, onUsage }: ModelTurn, call: Mo
   const messageId = newId();
   const answer = new AnswerAssembly({ messageId, node: MODEL_NODE, step, model });
   await run.emit({ kind: 'model.start', node: MODEL_NODE, step, message_id: messageId, model: model.name });
+  const traced = run.tracer?.modelCall(model, call);
   let published = false;
   try {
     for await (const piece of model.stream(call, run)) {
       run.signal.throwIfAborted();
+      traced?.firstPiece();
       const delta = answer.add(piece);
       if (delta === undefined) continue;
       published = true;
@@ -120,8 +122,10 @@ async function assembleAnswer({ model, run, step, onUsage }: ModelTurn, call: Mo
     const { usage_metadata: usage } = message;
     if (usage !== undefined) onUsage(callUsage({ caller: 'lead_agent', model: model.name }, usage));
     await run.emit(answer.lastDelta());
+    traced?.end(message);
     return message;
   } catch (error) {
+    traced?.fail(run.signal.aborted ? undefined : error);
     run.signal.throwIfAborted();
     if (published && error instanceof ModelError) await run.emit(toDropEvent(messageId, run));
     throw error;

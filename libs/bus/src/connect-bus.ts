@@ -6,6 +6,7 @@ import { createDeadLetters } from './wakes/dead-letters.js';
 import { natsFailure } from './connection/nats-errors.js';
 import { NatsLink } from './connection/nats-link.js';
 import { createRpcClient, natsRequests } from './rpc/rpc-client.js';
+import { createScatter } from './rpc/scatter.js';
 import { createRunEvents } from './events/run-events.js';
 import { StreamProvisioner } from './connection/stream-provisioner.js';
 import { streamSpec } from './connection/stream-specs.js';
@@ -48,6 +49,7 @@ export function connectBus(options: BusOptions): Bus {
     ping: (timeoutMs) => link.flush(timeoutMs),
     checkStreams: () => provisioner.ensure(),
     ...createRpcClient(send),
+    ...createScatter(link, logger),
     ...createHandoffs(link, send, logger),
     wakes: (role) => wakes[role],
     ...createRunEvents(link, logger),

@@ -8,6 +8,7 @@ export type {
   PullOptions,
   RpcClient,
   RunEvents,
+  Scatter,
   ThreadRuns,
   Wake,
   WakePull,

@@ -83,6 +83,7 @@ export {
   END_NODE,
   isTerminal,
   LEAD_AGENT,
+  MultitaskStrategy,
   RequestedStrategy,
   RunCommand,
   RunContextValues,
@@ -145,6 +146,9 @@ export {
   SandboxRelease,
   SandboxWrite,
 } from './rpc/sandbox.js';
+export { FleetInfo, FleetSandboxes, HeldSandboxInfo, ProcessInfo, type ScatterContract } from './rpc/scatter.js';
+export { SandboxEnd } from './rpc/sandbox-end.js';
+export { VERSION } from './common/version.js';
 export { SandboxPublish, SandboxPublishLeft } from './rpc/sandbox-publish.js';
 export { MAX_REPLY_FILE_BYTES, SandboxReadBytes } from './rpc/sandbox-bytes.js';
 export { SandboxGlob, SandboxGrep, SandboxList, SandboxStat } from './rpc/sandbox-lookups.js';
@@ -206,6 +210,29 @@ export {
   type SuggestionsReply,
 } from './http/conversations/suggestions.js';
 export { type SuggestionsRequest } from './http/conversations/suggestions.js';
+export { type AuditEntryReply, type AuditReply, auditRoutes } from './http/admin/audit.js';
+export {
+  adminConfigRoutes,
+  type AdminConfigReply,
+  budgetRoutes,
+  type BudgetsReply,
+  type ConfigFindingReply,
+  type ConfigSource,
+} from './http/admin/config.js';
+export {
+  type DeadLetterReply,
+  type DeadLettersReply,
+  deadLetterRoutes,
+  type DeadLetterReplayReply,
+  DeadLetterTopic,
+} from './http/admin/dead-letters.js';
+export { type AdminRunReply, type AdminRunsReply, adminRunRoutes } from './http/admin/runs.js';
+export { type AdminCronReply, type AdminCronsReply, adminCronRoutes } from './http/admin/schedules.js';
+export {
+  type AdminWebhookEventReply,
+  type AdminWebhookEventsReply,
+  adminWebhookRoutes,
+} from './http/admin/webhooks.js';
 export { httpRoutes } from './registry.js';
 export { type McpConfigReply, mcpRoutes } from './http/resources/mcp.js';
 export { isRecord } from './common/is-record.js';
@@ -228,12 +255,33 @@ export { runRoutes, statelessRoutes } from './http/threads/runs.js';
 export { CommandEnvelope, commandParams, PROTOCOL_CHANNELS, protocolRoutes } from './http/threads/protocol.js';
 export type { CommandMethod, CommandParams, CommandReply, EventFilter } from './http/threads/protocol.js';
 export type { ProtocolChannel, ProtocolErrorCode } from './http/threads/protocol.js';
-export { type NewAccountInput, SignInFailure, signInRoutes, type UserReply } from './http/resources/sign-in.js';
+export {
+  type NewAccountInput,
+  type SessionReply,
+  SignInFailure,
+  signInRoutes,
+  type UserReply,
+} from './http/resources/sign-in.js';
 export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from './http/resources/usage.js';
 export { userRoutes } from './http/resources/users.js';
+export { type FleetReply, fleetRoutes, type Reachable, type SilentProcess } from './http/admin/fleet.js';
+export { type ModelState, modelStateRoutes } from './http/admin/models.js';
+export { type QueueInfo, type QueueKind, queueRoutes, type QueuesReply } from './http/admin/queues.js';
+export type { WaitingThreadInfo } from './http/admin/queues.js';
+export { type SandboxesReply, type SandboxInfo, sandboxRoutes } from './http/admin/sandboxes.js';
+export {
+  AccessRole,
+  type ApiKeyPageReply,
+  type ApiKeyReply,
+  apiKeyRoutes,
+  type IssuedKeyReply,
+} from './http/admin/keys.js';
+export { type AccountPageReply, type AccountReply, accountRoutes } from './http/admin/accounts.js';
 export { type SkillInstallReply, type SkillReply, skillRoutes } from './http/resources/skills.js';
 export { systemRoutes } from './http/resources/system.js';
 export { type DelegatedTaskDetailReply, type DelegatedTaskReply, taskRoutes } from './http/runs/tasks.js';
+export { type RequestReply, runTraceRoutes, type TraceReply } from './http/runs/run-trace.js';
+export { TraceEntry } from './http/runs/trace-entries.js';
 export { runEventRoutes, type RunLogEvent, type SubagentStep } from './http/runs/run-events.js';
 export { type ApprovalsReply, approvalRoutes, type WaitingReply } from './http/resources/approvals.js';
 export { type OpenQuestion, openQuestionsIn, toAnswerMessage } from './records/human-input.js';

@@ -1,3 +1,11 @@
+import { auditRoutes } from './http/admin/audit.js';
+import { adminConfigRoutes, budgetRoutes } from './http/admin/config.js';
+import { deadLetterRoutes } from './http/admin/dead-letters.js';
+import { adminRunRoutes } from './http/admin/runs.js';
+import { adminCronRoutes } from './http/admin/schedules.js';
+import { adminWebhookRoutes } from './http/admin/webhooks.js';
+import { accountRoutes } from './http/admin/accounts.js';
+import { apiKeyRoutes } from './http/admin/keys.js';
 import { approvalRoutes } from './http/resources/approvals.js';
 import { agentRoutes, profileRoutes } from './http/resources/agents.js';
 import { assistantRoutes } from './http/resources/assistants.js';
@@ -21,6 +29,7 @@ import { replayRoutes } from './http/threads/replays.js';
 import type { RouteContract } from './http/route.js';
 import { protocolRoutes } from './http/threads/protocol.js';
 import { runEventRoutes } from './http/runs/run-events.js';
+import { runTraceRoutes } from './http/runs/run-trace.js';
 import { runRoutes, statelessRoutes } from './http/threads/runs.js';
 import { signInRoutes } from './http/resources/sign-in.js';
 import { skillRoutes } from './http/resources/skills.js';
@@ -28,6 +37,10 @@ import { suggestionRoutes } from './http/conversations/suggestions.js';
 import { systemRoutes } from './http/resources/system.js';
 import { taskRoutes } from './http/runs/tasks.js';
 import { threadRoutes } from './http/threads/threads.js';
+import { fleetRoutes } from './http/admin/fleet.js';
+import { modelStateRoutes } from './http/admin/models.js';
+import { queueRoutes } from './http/admin/queues.js';
+import { sandboxRoutes } from './http/admin/sandboxes.js';
 import { usageRoutes } from './http/resources/usage.js';
 import { userRoutes } from './http/resources/users.js';
 
@@ -39,6 +52,7 @@ export const httpRoutes: readonly RouteContract[] = [
   replayRoutes,
   runRoutes,
   runEventRoutes,
+  runTraceRoutes,
   statelessRoutes,
   cronRoutes,
   webhookRoutes,
@@ -60,10 +74,23 @@ export const httpRoutes: readonly RouteContract[] = [
   mcpRoutes,
   signInRoutes,
   userRoutes,
+  apiKeyRoutes,
+  accountRoutes,
   usageRoutes,
   modelRoutes,
   suggestionRoutes,
   inputPolishRoutes,
   featureRoutes,
+  deadLetterRoutes,
+  adminRunRoutes,
+  adminCronRoutes,
+  adminWebhookRoutes,
+  auditRoutes,
+  adminConfigRoutes,
+  budgetRoutes,
   systemRoutes,
+  fleetRoutes,
+  queueRoutes,
+  modelStateRoutes,
+  sandboxRoutes,
 ].flatMap((routes) => Object.values<RouteContract>(routes));

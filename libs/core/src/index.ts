@@ -89,6 +89,23 @@ export {
   traceCall,
   traceHook,
 } from './agent/instrumentation.js';
+export type {
+  CallCause,
+  OmittedMessages,
+  OpenModelCall,
+  OpenToolCall,
+  StepTrace,
+  StepTracer,
+  TextEdit,
+  TracedEdit,
+  TracedFailure,
+  TracedModelCall,
+  TracedRange,
+  TracedRequest,
+  TracedText,
+  TracedToolCall,
+  ToolCallOutcome,
+} from './agent/step-trace.js';
 export {
   mapOperations,
   RunCancelled,

@@ -14,6 +14,14 @@ export interface HoldingMetrics {
   measureSlots(kind: SlotKind, slots: Holding): void;
   /** Reads the bytes of a cache on each request for metrics. */
   measureCache(cache: CacheName, bytes: Holding): void;
+  /** What all of them hold now. */
+  readHoldings(): { readonly slots: readonly HoldingReading[]; readonly caches: readonly HoldingReading[] };
+}
+
+export interface HoldingReading {
+  readonly name: string;
+  readonly used: number;
+  readonly limit: number;
 }
 
 export function addHoldingMetrics(registry: Registry): HoldingMetrics {
@@ -30,21 +38,28 @@ export function addHoldingMetrics(registry: Registry): HoldingMetrics {
       },
     });
     const limits = new Gauge({ ...limit, labelNames, registers });
-    return (name: string, holding: Holding): void => {
-      holdings.set(name, holding);
-      limits.set({ [label]: name }, holding.limit);
+    return {
+      add: (name: string, holding: Holding): void => {
+        holdings.set(name, holding);
+        limits.set({ [label]: name }, holding.limit);
+      },
+      read: (): readonly HoldingReading[] =>
+        [...holdings].map(([name, { used: readUsed, limit: most }]) => ({ name, used: readUsed(), limit: most })),
     };
   };
+  const slots = addPair(
+    'kind',
+    { name: 'caribou_slots_used', help: 'Slots of this process that are in use' },
+    { name: 'caribou_slots_limit', help: 'Slots that this process has' },
+  );
+  const caches = addPair(
+    'cache',
+    { name: 'caribou_cache_bytes', help: 'Bytes that a cache of this process holds' },
+    { name: 'caribou_cache_limit_bytes', help: 'Bytes that a cache of this process may hold' },
+  );
   return {
-    measureSlots: addPair(
-      'kind',
-      { name: 'caribou_slots_used', help: 'Slots of this process that are in use' },
-      { name: 'caribou_slots_limit', help: 'Slots that this process has' },
-    ),
-    measureCache: addPair(
-      'cache',
-      { name: 'caribou_cache_bytes', help: 'Bytes that a cache of this process holds' },
-      { name: 'caribou_cache_limit_bytes', help: 'Bytes that a cache of this process may hold' },
-    ),
+    measureSlots: slots.add,
+    measureCache: caches.add,
+    readHoldings: () => ({ slots: slots.read(), caches: caches.read() }),
   };
 }

@@ -17,6 +17,8 @@ export interface LoadMetrics extends QueueMetrics, HoldingMetrics, BudgetMetrics
   scriptEnded(script: string, durationMs: number): void;
   /** Reads a figure on each request for metrics. */
   measure(figure: keyof typeof figures, read: () => number | Promise<number>): void;
+  /** The figure now; undefined when this process does not measure it. */
+  readFigure(figure: keyof typeof figures): Promise<number | undefined>;
 }
 
 /** Figures that are read when metrics are requested. */
@@ -98,6 +100,7 @@ export function addLoadMetrics(
     measure: (figure, read) => {
       readers.set(figure, read);
     },
+    readFigure: async (figure) => readers.get(figure)?.(),
     ...queues,
     ...addHoldingMetrics(registry),
     ...addBudgetMetrics(registry),

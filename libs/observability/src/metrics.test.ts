@@ -2,6 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createMetrics } from './index.js';
 
 describe('createMetrics', () => {
+  test('runs with damaged records are counted from zero on, so that the first one is an increase', async () => {
+    const metrics = createMetrics({ service: 'runner' });
+    expect(await metrics.text()).toContain('caribou_runs_total{outcome="unreadable",service="runner"} 0');
+    metrics.runEnded('unreadable');
+    expect(await metrics.text()).toContain('caribou_runs_total{outcome="unreadable",service="runner"} 1');
+  });
+
   test('counts under the documented names with the service as label', async () => {
     const metrics = createMetrics({ service: 'agent-runner' });
     metrics.runEnded('success');

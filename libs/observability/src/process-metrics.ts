@@ -1,5 +1,5 @@
-import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { LoopLag } from './loop-lag.js';
 
 const MEMORY = [
   ['process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss()],
@@ -36,32 +36,23 @@ export function addProcessMetrics(registry: Registry): void {
   addEventLoopLag(registry);
 }
 
-/** How often the event loop is asked to run a timer. */
-const SAMPLE_MS = 50;
-const NANOSECONDS = 1e9;
-
 /** How late timers ran since the last request; the first request begins the measurement. */
 function addEventLoopLag(registry: Registry): void {
-  let delays: IntervalHistogram | undefined;
+  const lag = new LoopLag();
   new Gauge({
     name: 'caribou_event_loop_lag_seconds',
     help: 'How late the event loop ran its timers since the last request for metrics',
     labelNames: ['quantile'],
     registers: [registry],
     collect() {
-      if (delays === undefined) {
-        delays = monitorEventLoopDelay({ resolution: SAMPLE_MS });
-        delays.enable();
-        return;
-      }
-      // An empty histogram answers with its greatest value.
-      for (const [quantile, delay] of [
-        ['0.5', delays.percentile(50)],
-        ['0.99', delays.percentile(99)],
-        ['1', delays.max],
+      const measured = lag.read();
+      if (measured === undefined) return;
+      for (const [quantile, ms] of [
+        ['0.5', measured.p50],
+        ['0.99', measured.p99],
+        ['1', measured.max],
       ] as const)
-        this.set({ quantile }, delays.count === 0 ? 0 : Math.max(0, delay / NANOSECONDS - SAMPLE_MS / 1_000));
-      delays.reset();
+        this.set({ quantile }, ms / 1_000);
     },
   });
 }

@@ -8,6 +8,7 @@ describe(redactText, () => {
     ['a publishable and a restricted key', 'pk_12345678, rk-12345678', '[redacted], [redacted]'],
     ['a Slack token', 'xoxb-12345678', '[redacted]'],
     ['a GitHub token', 'ghp_12345678', '[redacted]'],
+    ['a key of this API', 'cbu_aB3-_45678 and cbu_aB3-_45679', '[redacted] and [redacted]'],
     ['a GitLab token', 'glpat-12345678', '[redacted]'],
     ['a password in a URL', 'redis://user:pass@host:6379', 'redis://user:[redacted]@host:6379'],
   ])('hides %s', (_, text, shown) => {

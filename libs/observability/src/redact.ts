@@ -4,15 +4,15 @@ const MAX_TEXT = 8_192;
 
 const secretName = /(api[-_]?key|access[-_]?key|token|secret|password|authorization|cookie|credentials?)$/i;
 
-/** Patterns of secrets: bearer headers, provider keys, passwords in URLs. */
+/** Patterns of secrets: bearer headers, provider keys, keys of this API, passwords in URLs. */
 const secretTexts: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)\s+[\w.~+/=-]{6,}/gi, `$1 ${HIDDEN}`],
-  [/\b(sk|pk|rk|xox[a-z]|gh[a-z]|glpat)[-_][\w-]{8,}/g, HIDDEN],
+  [/\b(sk|pk|rk|xox[a-z]|gh[a-z]|glpat|cbu)[-_][\w-]{8,}/g, HIDDEN],
   [/(\w+:\/\/[^\s:/@]*:)[^\s@]+@/g, `$1${HIDDEN}@`],
 ];
 
 /** Matches each text that one of `secretTexts` can match. Nearly no text does, and one search is cheaper than three. */
-const maybeSecret = /bearer|basic|[spr]k[-_]|xox|gh[a-z][-_]|glpat|:\/\//i;
+const maybeSecret = /bearer|basic|[spr]k[-_]|xox|gh[a-z][-_]|glpat|cbu[-_]|:\/\//i;
 
 /** Replaces what looks like a secret and cuts the text at 8,192 code units. */
 export function redactText(text: string): string {

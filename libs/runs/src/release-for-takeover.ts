@@ -1,4 +1,5 @@
 import { UnavailableError } from '@caribou/contracts';
+import type { HandOverReason } from '@caribou/state';
 import type { ActiveRun } from './active-run.js';
 
 const RETRY_MS = 200;
@@ -9,14 +10,13 @@ const RETRY_MS = 200;
  *
  * @throws {FencedError} when another owner has the thread; UnavailableError after the deadline.
  */
-export async function releaseForTakeover({
-  claimed,
-  keeper,
-  ports: { store, clock },
-}: Pick<ActiveRun, 'claimed' | 'keeper' | 'ports'>): Promise<void> {
+export async function releaseForTakeover(
+  { claimed, keeper, ports: { store, clock } }: Pick<ActiveRun, 'claimed' | 'keeper' | 'ports'>,
+  reason: HandOverReason,
+): Promise<void> {
   for (;;) {
     try {
-      await store.handOver(claimed.lease);
+      await store.handOver(claimed.lease, reason);
       return;
     } catch (error) {
       if (!isStoreAway(error) || keeper.remainingMs <= 0) throw error;

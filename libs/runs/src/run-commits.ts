@@ -14,6 +14,7 @@ import {
   clientUpdate,
   dropLateAnswers,
   type LoopPosition,
+  type StepTrace,
   type TurnCommit,
   withGoalOf,
 } from '@caribou/core';
@@ -109,6 +110,7 @@ async function commitFirst(active: ActiveRun, start: RunEvent): Promise<LoopPosi
   const left = kwargs.input === null ? [] : leftMessages(active);
   const base = forkedFrom === undefined ? head : { ...forkedFrom, state: withGoalOf(head.state, forkedFrom.state) };
   const { position, ...first } = firstCheckpoint(base, withLeft(kwargs, left), at);
+  const sentMs = clock.monotonicMs();
   const committed = await active.writer.commit((queued, after) =>
     store.commit(lease, {
       head,
@@ -118,8 +120,10 @@ async function commitFirst(active: ActiveRun, start: RunEvent): Promise<LoopPosi
       events: [...queued, start],
       inputCommitted: true,
       ...(left.length === 0 ? {} : { joined: left.length }),
+      ...stepOf(active),
     }),
   );
+  active.recording.steps?.committed(clock.monotonicMs() - sentMs);
   noteCommit(active, committed);
   return position;
 }
@@ -162,6 +166,7 @@ const hasInput = ({ kwargs: { input, command }, fork_checkpoint_id: fork }: RunR
 /** Takes over what a commit has returned. */
 export function noteCommit(active: ActiveRun, { head, budget, waiting = [], pause, goalChange }: CommitResult): void {
   active.head = head;
+  active.recording.steps?.basedOn(head.state.messages);
   active.waiting = waiting;
   active.goalChange = goalChange;
   active.isPaused ||= pause === true;
@@ -194,17 +199,25 @@ export function noteBudget(active: ActiveRun, budget: BudgetState): void {
 }
 
 /** Converts a turn to a commit, with the queued events before its own. */
-export function commitRequest({ head }: ActiveRun, turn: TurnCommit, queued: readonly RunEvent[]): CommitRequest {
+export function commitRequest(active: ActiveRun, turn: TurnCommit, queued: readonly RunEvent[]): CommitRequest {
   return {
-    head,
+    head: active.head,
     state: turn.state,
     next: turn.next,
     source: 'loop',
     step: turn.step,
     events: [...queued, ...turn.events],
     ...omitUndefined({ usage: turn.usage, joined: turn.joined, goalChange: turn.goalChange }),
+    ...stepOf(active, turn),
   };
 }
+
+/** What was done since the last commit, for the run's trace. */
+export const stepOf = (
+  { recording: { steps } }: Pick<ActiveRun, 'recording'>,
+  turn?: Pick<TurnCommit, 'state' | 'usage'>,
+): { readonly trace?: StepTrace } =>
+  steps === undefined ? {} : { trace: steps.step(turn?.usage?.calls, turn?.state.messages) };
 
 /** Counts a turn and the times of turn and commit once its commit has succeeded; the next turn begins then. */
 export async function timeTurn<T>(active: ActiveRun, turn: TurnCommit, commit: () => Promise<T>): Promise<T> {
@@ -212,6 +225,7 @@ export async function timeTurn<T>(active: ActiveRun, turn: TurnCommit, commit: (
   const sentMs = clock.monotonicMs();
   const result = await commit();
   const nowMs = clock.monotonicMs();
+  active.recording.steps?.committed(nowMs - sentMs);
   active.turnsTaken += turn.usage?.turns ?? 0;
   countTurn(metrics, turn, { turnMs: nowMs - active.turnStartMs, commitMs: nowMs - sentMs });
   active.turnStartMs = nowMs;

@@ -6,7 +6,7 @@ import { countEvent } from './run-metrics.js';
 /** Creates the context that hooks and tools receive. */
 export function contextOf(active: ActiveRun): RunContext {
   const { claimed, keeper, writer, logger } = active;
-  const { recorder, span } = active.recording;
+  const { recorder, span, steps: tracer } = active.recording;
   const { clock, metrics } = active.ports;
   const { lease, run } = claimed;
   return {
@@ -22,7 +22,7 @@ export function contextOf(active: ActiveRun): RunContext {
     clock,
     logger,
     recorder,
-    ...omitUndefined({ span }),
+    ...omitUndefined({ span, tracer }),
     recordDecision: (middleware, decision, fields) => {
       recorder.recordDecision(middleware, decision);
       logger.debug({ event: 'chain.decided', middleware, decision, ...fields }, `${middleware}: ${decision}`);

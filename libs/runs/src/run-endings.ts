@@ -10,7 +10,7 @@ import { applyUpdate, type LoopOutcome, type RunTimedOut, type TurnCommit } from
 import type { CommitResult, FinishRequest, FinishResult } from '@caribou/state';
 import type { ActiveRun } from './active-run.js';
 import { cancelPendingCalls } from './cancel-pending-calls.js';
-import { commitRequest, noteBudget, noteCommit, startOf, timeTurn } from './run-commits.js';
+import { commitRequest, noteBudget, noteCommit, startOf, stepOf, timeTurn } from './run-commits.js';
 
 /**
  * Ends a run whose loop has ended: writes the last turn, the status and the terminal event in one script. While messages or a
@@ -57,7 +57,12 @@ function finishOrContinue(
   return timeTurn(run, last, () =>
     run.writer.commit(async (queued, after, shown): Promise<FinishResult | CommitResult> => {
       if (next === undefined) {
-        const finished = await store.finish(lease, { ...finish, shown, commit: commitRequest(run, last, queued) });
+        const finished = await store.finish(lease, {
+          ...finish,
+          ...stepOf(run, last),
+          shown,
+          commit: commitRequest(run, last, queued),
+        });
         if (finished.steered === undefined) return finished;
         // A repeated commit is recognized by its number, but a repeated finish would not be.
         next = finished.steered === 'messages' ? ['model_request'] : [];
@@ -106,7 +111,7 @@ export async function finishCancelled(run: ActiveRun, action: CancelAction): Pro
   const { more } = await run.writer.end((queued, shown) => {
     const ending = { status: 'interrupted', rollback, shown } as const;
     if (update === undefined && calls.length === 0)
-      return store.finish(lease, { ...ending, events: [...queued, ...events] });
+      return store.finish(lease, { ...ending, ...stepOf(run), events: [...queued, ...events] });
     const turn: TurnCommit = {
       state: applyUpdate(state, update ?? {}),
       next,
@@ -114,7 +119,12 @@ export async function finishCancelled(run: ActiveRun, action: CancelAction): Pro
       step: (metadata?.step ?? 0) + 1,
       ...(calls.length === 0 ? {} : { usage: { turns: 0, calls } }),
     };
-    return store.finish(lease, { ...ending, commit: commitRequest(run, turn, queued), events: [] });
+    return store.finish(lease, {
+      ...ending,
+      ...stepOf(run, turn),
+      commit: commitRequest(run, turn, queued),
+      events: [],
+    });
   });
   run.hasMore = more;
   return 'cancelled';
@@ -169,7 +179,12 @@ async function endExecutions({ head, claimed: { lease }, ports: { sandbox }, log
 async function finish(run: ActiveRun, request: FinishRequest): Promise<void> {
   await endExecutions(run);
   const { more } = await run.writer.end((queued, shown) =>
-    run.ports.store.finish(run.claimed.lease, { ...request, shown, events: [...queued, ...request.events] }),
+    run.ports.store.finish(run.claimed.lease, {
+      ...request,
+      ...stepOf(run),
+      shown,
+      events: [...queued, ...request.events],
+    }),
   );
   run.hasMore = more;
 }

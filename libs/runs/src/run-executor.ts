@@ -119,7 +119,7 @@ export class RunExecutor {
         const outcome = await this.ports.agent({ host, run: context, claimed, head, position, turnsTaken });
         const ended = outcome.kind === 'yielded' ? 'yielded' : await finishOutcome(run, outcome);
         if (ended === 'yielded') {
-          await releaseForTakeover(run);
+          await releaseForTakeover(run, 'draining');
           return 'handed_over';
         }
         if (ended !== 'continues') return ended;
@@ -138,8 +138,20 @@ export class RunExecutor {
     const kind = await releaseOrLose(run, error);
     run.recording.end(kind, error);
     run.logger.warn({ event: 'run.end', outcome: kind, error }, `run ${kind}`);
-    if (kind === 'lost') this.ports.metrics.fenced();
+    if (kind === 'lost') {
+      this.ports.metrics.fenced();
+      void noteLost(run, error);
+    }
     return { kind };
+  }
+}
+
+/** Notes in the run's trace that this process has lost it; nobody waits for it, and without it the trace lacks a line. */
+async function noteLost({ claimed: { lease }, ports: { store }, logger }: StartedRun, error: unknown): Promise<void> {
+  try {
+    await store.noteFence(lease, error instanceof FencedError ? 'write_refused' : 'lease_lost');
+  } catch (failure) {
+    logger.debug({ event: 'trace.fence', error: failure }, 'the loss of a run could not be noted in its trace');
   }
 }
 
@@ -153,14 +165,14 @@ async function endAfterError(run: ActiveRun, error: unknown): Promise<string> {
   if (!(reason instanceof RunDraining)) return finishFailed(run, reason);
   // When one call throws it, the other calls of its step are ended too.
   keeper.fail(reason);
-  await releaseForTakeover(run);
+  await releaseForTakeover(run, 'draining');
   return 'handed_over';
 }
 
 async function releaseOrLose(run: ActiveRun, error: unknown): Promise<'handed_over' | 'lost'> {
   if (run.keeper.lost || !isStoreAway(error)) return 'lost';
   try {
-    await releaseForTakeover(run);
+    await releaseForTakeover(run, 'store_unavailable');
     return 'handed_over';
   } catch (failure) {
     if (failure instanceof FencedError || isStoreAway(failure)) return 'lost';

@@ -1,15 +1,20 @@
 import { type RunRecord, omitUndefined } from '@caribou/contracts';
 import { ChainRecorder, type Clock, type Logger } from '@caribou/core';
+import { StepRecorder } from './traces/step-recorder.js';
 import type { TraceSpan, Tracing } from '@caribou/observability';
 
 export interface RecordingPorts {
   readonly clock: Clock;
   readonly tracing: Tracing;
+  /** Whether what a run does is stored in its trace. */
+  readonly storesTraces?: boolean;
 }
 
 /** The recording of one attempt at a run besides its events: the work of its chain, and its part of the trace. */
 export interface RunRecording {
   readonly recorder: ChainRecorder;
+  /** Records the steps for the run's trace; absent when none is stored. */
+  readonly steps?: StepRecorder;
   /** The run's span; absent when traces are off. */
   readonly span?: TraceSpan;
   /** Logs what the chain did in one line, and ends the run's span. */
@@ -17,11 +22,16 @@ export interface RunRecording {
 }
 
 /** Starts the recording; the run's span is a child of the request that admitted it. */
-export function recordRun({ clock, tracing }: RecordingPorts, run: RunRecord, logger: Logger): RunRecording {
+export function recordRun(
+  { clock, tracing, storesTraces = false }: RecordingPorts,
+  run: RunRecord,
+  logger: Logger,
+): RunRecording {
   const span = tracing.on ? runSpan(tracing, run) : undefined;
   const recorder = new ChainRecorder(clock);
   return {
     recorder,
+    ...(storesTraces ? { steps: new StepRecorder(recorder) } : {}),
     ...omitUndefined({ span }),
     end: (outcome, error) => {
       const { durationMs, chain } = recorder.summary();

@@ -20,6 +20,8 @@ export interface StartPorts extends RunPorts {
   readonly logger: Logger;
   readonly clocks: RunClocks;
   readonly tracing: Tracing;
+  /** Whether what runs do is stored in their traces. */
+  readonly storesTraces?: boolean;
   /** Whether no other process can have taken over this one's runs; absent: their own leases say so. */
   readonly isOwner?: () => boolean;
 }
@@ -43,6 +45,7 @@ export function startRun(ports: StartPorts, claimed: Claimed, sentMs: number): S
   if (run.attempt > 1) ports.metrics.takenOver();
   else if (run.started_at !== null) ports.metrics.runStarted(Date.parse(run.started_at) - Date.parse(run.created_at));
   const recording = recordRun(ports, run, logger);
+  recording.steps?.basedOn(head.state.messages);
   const startedMs = clock.monotonicMs();
   const renew = () => store.renew(lease);
   const keeper = new LeaseKeeper({ renew, takenMs: sentMs, clocks, clock, logger });

@@ -4,7 +4,7 @@ const metrics = { contentType: 'text/plain', text: async () => 'figures 1\n' };
 
 describe('health server', () => {
   const serve = async (checks: readonly HealthCheck[], work: (url: string) => Promise<void>): Promise<void> => {
-    const server = await startHealthServer({ port: 0, checks, metrics });
+    const server = await startHealthServer({ host: '127.0.0.1', port: 0, checks, metrics });
     try {
       await work(`http://127.0.0.1:${server.port}`);
     } finally {
@@ -19,6 +19,16 @@ describe('health server', () => {
       expect(await (await fetch(`${url}/metrics`)).text()).toBe('figures 1\n');
       expect((await fetch(`${url}/else`)).status).toBe(404);
     });
+  });
+
+  test('listens at the named host only', async () => {
+    const server = await startHealthServer({ host: '127.0.0.2', port: 0, checks: [], metrics });
+    try {
+      expect((await fetch(`http://127.0.0.2:${server.port}/health`)).status).toBe(200);
+      await expect(fetch(`http://127.0.0.1:${server.port}/health`)).rejects.toThrow('fetch failed');
+    } finally {
+      await server.close();
+    }
   });
 
   test('names what is missing, with its reason, and nothing else', async () => {

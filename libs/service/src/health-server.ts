@@ -11,9 +11,10 @@ export interface HealthCheck {
 }
 
 export interface HealthServerOptions {
+  /** Address or host name to listen on. */
+  readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
-  readonly host?: string;
   readonly checks: readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
 }
@@ -28,14 +29,9 @@ const CHECK_MS = 3_000;
 
 /**
  * Serves `/health` (200 while the process runs), `/ready` (200, or 503 with the names of failed checks) and `/metrics` of
- * a service without an HTTP API; on loopback unless a host is given.
+ * a service without an HTTP API, to everybody who reaches the host.
  */
-export async function startHealthServer({
-  port,
-  host = '127.0.0.1',
-  checks,
-  metrics,
-}: HealthServerOptions): Promise<HealthServer> {
+export async function startHealthServer({ host, port, checks, metrics }: HealthServerOptions): Promise<HealthServer> {
   const server = createServer((request, response) => {
     answer(request.url ?? '/', response).catch((error: unknown) => {
       send(response, 500, { status: 'error', reason: error instanceof Error ? error.message : String(error) });
@@ -73,8 +69,8 @@ export interface Readiness {
 }
 
 /** Runs all checks; one that does not answer in time fails. */
-export async function readinessOf(checks: readonly HealthCheck[]): Promise<Readiness> {
-  const results = await Promise.all(checks.map(async (one) => ({ ...one, reason: await reasonOf(one) })));
+export async function readinessOf(checks: readonly HealthCheck[], withinMs = CHECK_MS): Promise<Readiness> {
+  const results = await Promise.all(checks.map(async (one) => ({ ...one, reason: await reasonOf(one, withinMs) })));
   const collectFailures = (optional: boolean): Record<string, string> =>
     Object.fromEntries(
       results.flatMap(({ name, reason, optional: isOptional = false }) =>
@@ -89,10 +85,10 @@ export async function readinessOf(checks: readonly HealthCheck[]): Promise<Readi
   };
 }
 
-async function reasonOf({ check }: HealthCheck): Promise<string | undefined> {
+async function reasonOf({ check }: HealthCheck, withinMs: number): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<string>((resolve) => {
-    timer = setTimeout(() => resolve(`no answer in ${CHECK_MS} ms`), CHECK_MS);
+    timer = setTimeout(() => resolve(`no answer in ${withinMs} ms`), withinMs);
   });
   const result = check().then(
     () => undefined,

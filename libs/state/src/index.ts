@@ -1,3 +1,5 @@
+export { redisAccountDirectory } from './access/account-directory.js';
+export { MAX_API_KEYS, redisApiKeys } from './access/api-keys.js';
 export { redisAccounts } from './users/accounts.js';
 export { redisAttempts } from './users/attempts.js';
 export { redisRequestBuckets } from './users/request-buckets.js';
@@ -6,6 +8,15 @@ export { redisAssistants } from './assistants/assistants.js';
 export { redisFeedback } from './feedback/feedback.js';
 export { redisItems } from './items/items.js';
 export { type AuditLine, type AuditLog, redisAuditLog } from './executions/audit-log.js';
+export { type AuditEntry, type AuditTrail, redisAuditTrail } from './operator/audit-trail.js';
+export {
+  listPendingRuns,
+  type PendingRun,
+  type PendingRunPage,
+  type PendingRunQuery,
+} from './operator/pending-runs.js';
+export type { DeadLetterStore, ListedLetter, ReplayOutcome } from './letters/dead-letters.js';
+export { redisDeadLetters } from './letters/redis-dead-letters.js';
 export { checkRedis, requireDurableRedis } from './redis/check-redis.js';
 export { createRedis, RedisConnection, type RedisLink } from './redis/connection.js';
 export { redisCrons } from './crons/crons.js';
@@ -23,20 +34,27 @@ export { redisLocks } from './shared/locks.js';
 export { redisMemoryStore } from './memory/memory-store.js';
 export { MemoryWatch } from './memory/memory-watch.js';
 export { redisModelGate } from './models/model-gate.js';
+export { type ModelCircuit, type ModelCircuits, redisModelCircuits } from './models/model-circuits.js';
 export { redisProcessRegistry } from './processes/process-registry.js';
+export { type LeaseTimes, type ProcessLeaseState, readProcessLeases } from './processes/process-leases.js';
 export { countPendingThreads } from './runs/unowned-threads.js';
-export { readRunQueue } from './runs/run-queue.js';
+export { readRunQueue, readWaitingRuns, type WaitingRun, type WaitingRuns } from './runs/run-queue.js';
+export { type DueUsers, readCronUsers, readMemoryUsers, readWebhookUsers } from './shared/due-users.js';
 export { createTurnStartRemovedError } from './runs/admission-refusals.js';
 export { redisRunStore } from './runs/run-store.js';
 export { redisSandboxRegistry } from './executions/sandbox-registry.js';
 export { redisSkills } from './users/skills.js';
 export { redisSharedDocuments } from './shared/shared-documents.js';
 export { HeadCache } from './checkpoints/head-cache.js';
-export type { StoreOptions } from './redis/store-settings.js';
+export type { StoreOptions, TraceSettings } from './redis/store-settings.js';
+export { describeProcess, newProcessId } from './traces/process-name.js';
+export { redisRunTraces } from './traces/run-traces.js';
+export { traceSettings } from './traces/trace-settings.js';
+export type { MissingReason, RunTraces, StoredRequest, TracedRun, TracePage } from './ports/run-traces.js';
 export { redisTaskSlots } from './tasks/task-slots.js';
 export { redisTaskStore, taskPart } from './tasks/task-store.js';
 export { redisThreadStore } from './thread-store.js';
-export type { DecisionLine } from './ports/admission.js';
+export type { AdminLine, DecisionLine } from './ports/admission.js';
 export { redisWaitingThreads } from './interrupts/waiting-threads.js';
 export type { WaitingThread, WaitingThreads } from './ports/waiting-threads.js';
 export { redisTurnQueue } from './turns/turn-queue.js';
@@ -46,6 +64,7 @@ export { redisToolJournal } from './executions/tool-journal.js';
 export { addCounts, NO_COUNTS } from './usage/ledger-rows.js';
 export { ledgerSettings } from './usage/ledger-settings.js';
 export { redisUsageLedger } from './usage/usage-ledger.js';
+export { type BudgetUse, type DayUse, readDayUse } from './usage/day-use.js';
 export type { BudgetState, LedgerCounts, LedgerRow, Payer, UsageLedger } from './ports/usage-ledger.js';
 export { redisFileGenerations } from './files/file-generations.js';
 export { redisVolumeRegistry } from './files/volume-registry.js';
@@ -56,8 +75,10 @@ export type {
   CommitRequest,
   CommitResult,
   DeadLetter,
+  FenceReason,
   FinishRequest,
   FinishResult,
+  HandOverReason,
   RunLease,
   RunStore,
   ShownEvents,
@@ -79,12 +100,19 @@ export type { ProcessOwner, ProcessRegistry, ProcessRenewal } from './ports/proc
 export type { NewTask, TaskStore } from './ports/task-store.js';
 export type { ParentState, SlotLimits, TaskSlot, TaskSlots } from './ports/task-slots.js';
 export type {
+  AccessLine,
+  AccountDirectory,
   AccountStore,
+  ApiKeyStore,
   CreateOutcome,
+  FoundApiKey,
+  ListedAccount,
   NewSession,
+  OpenSession,
   SessionHolder,
   SessionKey,
   StoredAccount,
+  StoredApiKey,
 } from './ports/account-store.js';
 export type { CronRun, CronStart, CronStore, StoredCron } from './ports/cron-store.js';
 export type { DelayedRun, DelayedRuns } from './ports/delayed-runs.js';

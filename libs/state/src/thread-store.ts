@@ -28,7 +28,7 @@ export function redisThreadStore(redis: RedisConnection, options: StoreOptions =
     ...updates,
     changeGoal: (thread, goal) => changeGoal(redis, updates, thread, goal),
     ...admissions(redis, settings),
-    requestPause: (thread, runId) => requestPause(redis, thread, runId),
+    requestPause: (thread, runId, by) => requestPause(redis, thread, runId, by),
     ...runRecords(redis),
     ...runRemoval(redis, settings),
     ...runLists(redis),

@@ -2,7 +2,7 @@ import type { BusOptions, Wakes } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import type { WakeRole } from '@caribou/contracts';
 import type { Logger, ModelCatalog, ModelGate, SandboxPort, SandboxRegistry, ToolJournal } from '@caribou/core';
-import type { ProcessOwner, ProcessRegistry } from '@caribou/state';
+import type { ProcessOwner, ProcessRegistry, TraceSettings } from '@caribou/state';
 import type { HealthCheck } from '@caribou/service';
 import type { AgentLoop, DirectWorker, RunExecutor, RunExecutorPorts, RunRegistry } from '@caribou/runs';
 import type { AgentTools } from './agent-tools.js';
@@ -19,6 +19,8 @@ export interface WorkerBase extends Connections {
   readonly sandboxRegistry: SandboxRegistry;
   /** This process, as the owner of what it claims. */
   readonly process: ProcessOwner;
+  /** How traces of runs are written; absent when none are stored. */
+  readonly trace?: TraceSettings;
 }
 
 /** Receives work from wakes and from sweeps. */

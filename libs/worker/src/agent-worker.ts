@@ -1,13 +1,20 @@
 import { modelGateLimits } from '@caribou/agent';
 import { createRemoteSandbox } from '@caribou/bus';
 import type { Config } from '@caribou/config';
-import { newId } from '@caribou/contracts';
+import { omitUndefined } from '@caribou/contracts';
 import { type Logger, type ModelModule, systemClock } from '@caribou/core';
-import { type RunStore, redisExecutionJournal, redisModelGate, redisSandboxRegistry } from '@caribou/state';
+import {
+  newProcessId,
+  type RunStore,
+  redisExecutionJournal,
+  redisModelGate,
+  redisSandboxRegistry,
+  traceSettings,
+} from '@caribou/state';
 import type { Extensions } from '@caribou/extensions';
 import type { McpTools } from '@caribou/mcp';
 import { createModelCatalog } from '@caribou/models';
-import type { HealthCheck } from '@caribou/service';
+import { type HealthCheck, ProcessReport } from '@caribou/service';
 import type { Tracing } from '@caribou/observability';
 import { OrphanTakeover, ProcessLease, RunExecutor, RunRegistry, Sweeper } from '@caribou/runs';
 import type { AgentRole, RoleWorker, WorkerBase } from './agent-role.js';
@@ -32,6 +39,8 @@ export interface AgentWorker extends Connections {
   readonly sweeper: Sweeper;
   readonly processLease: ProcessLease;
   readonly mcp: McpTools;
+  /** What this process answers about itself. */
+  readonly report: ProcessReport;
   /** Checks of the dependencies that a run needs. */
   readonly checks: readonly HealthCheck[];
   /** Checks that must succeed before the worker is started. */
@@ -58,6 +67,7 @@ export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentW
     clocks: config.clocks,
     metrics,
     tracing,
+    storesTraces: base.trace !== undefined,
     isOwner: () => processLease.isHeld(),
   });
   bus.subscribeCancels((runId) => {
@@ -73,6 +83,12 @@ export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentW
     logger,
     onDeaths: (renewal) => orphans.handle(renewal),
   });
+  const allChecks = [
+    { name: 'redis', check: () => runs.store.ping() },
+    { name: 'nats', check: () => bus.checkStreams() },
+    ...checks,
+  ];
+  const { processId } = base.process;
   return {
     bus,
     redis,
@@ -81,11 +97,8 @@ export function openAgentWorker(role: AgentRole, options: WorkerOptions): AgentW
     processLease,
     sweeper: sweeperOf(role, base, { store: runs.store, worker }),
     mcp: tools.mcp,
-    checks: [
-      { name: 'redis', check: () => runs.store.ping() },
-      { name: 'nats', check: () => bus.checkStreams() },
-      ...checks,
-    ],
+    report: new ProcessReport({ service: role.service, processId, metrics, checks: allChecks }),
+    checks: allChecks,
     prepare: open.prepare ?? (() => Promise.resolve()),
   };
 }
@@ -94,11 +107,13 @@ function openBase({ service, busOptions }: AgentRole, { config, logger, modules 
   const connections = openConnections({ service, config, logger, ...busOptions(config) });
   const { bus, redis } = connections;
   const sandboxRegistry = redisSandboxRegistry(redis);
+  const processId = newProcessId(service);
   return {
     ...connections,
     config,
     logger,
-    process: { processId: newId(), leaseMs: config.clocks.processLeaseMs },
+    process: { processId, leaseMs: config.clocks.processLeaseMs },
+    ...omitUndefined({ trace: traceSettings(redis, config.explain, processId) }),
     models: createModelCatalog(config.models, { clocks: config.clocks, logger, modules }),
     gate: redisModelGate(redis, { ...modelGateLimits(config.chain), logger }),
     sandboxRegistry,

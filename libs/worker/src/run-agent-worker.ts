@@ -18,7 +18,7 @@ export async function runAgentWorker(role: AgentRole): Promise<void> {
   const modules = await loadModels(config.models);
   const endpoint = config.otlpEndpoint?.reveal();
   const tracing = await createTracing({ service: role.service, endpoint, logger });
-  const { worker, sweeper, processLease, mcp, bus, redis, ...open } = openAgentWorker(role, {
+  const { worker, sweeper, processLease, mcp, bus, redis, report, ...open } = openAgentWorker(role, {
     config,
     logger,
     extensions,
@@ -26,7 +26,13 @@ export async function runAgentWorker(role: AgentRole): Promise<void> {
     tracing,
   });
   await open.prepare();
-  const health = await startHealthServer({ port: config.healthPort, checks: open.checks, metrics: open.metrics });
+  const health = await startHealthServer({
+    host: config.healthHost,
+    port: config.healthPort,
+    checks: open.checks,
+    metrics: open.metrics,
+  });
+  report.start(bus);
   processLease.start();
   worker.start();
   sweeper.start();
@@ -35,12 +41,14 @@ export async function runAgentWorker(role: AgentRole): Promise<void> {
     config,
     healthPort: health.port,
     stop: [
+      { name: 'report', run: () => Promise.resolve(report.noteDraining()) },
       { name: 'sweeper', run: () => sweeper.stop() },
       { name: 'runs', run: () => worker.drain(config.clocks.drainMs / 2) },
       { name: 'process lease', run: () => processLease.stop() },
       { name: 'mcp', run: () => mcp.close() },
       { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },
       { name: 'health server', run: () => health.close() },
+      { name: 'answers about the process', run: () => Promise.resolve(report.stop()) },
       { name: 'bus', run: () => bus.close() },
       { name: 'redis', run: () => redis.close() },
     ],

@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { Bench, Part } from '../bench.js';
 import { type Budget, say } from '../report.js';
 import { inParallel, inTurn, median, quantile } from '../sample.js';
+import { findChromium } from './find-chromium.js';
 import { framesDuring, type FrameTimes, scrollDown } from './page-probes.js';
 
 /** How the console works in a browser: its first load, a list of 10,000 conversations, and a fast stream. */
@@ -33,11 +32,6 @@ export const consolePage: Part = async (bench) => {
     await browser.close();
   }
 };
-
-function findChromium(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return folders.map((folder) => join(folder, 'chromium')).find((path) => existsSync(path));
-}
 
 const originOf = ({ fleet }: Bench): string => new URL(fleet.apiUrl).origin;
 

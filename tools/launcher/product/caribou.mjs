@@ -87,12 +87,14 @@ async function startServices({ settings, fleet, signal }, env) {
     return fleet.start(plan, { role: 'service', env: serviceEnvironment(name, { settings, env }), signal: inner });
   });
   await step(`services: ${services.join(', ')}`, () => runTogether(signal, starts));
-  return services.map((name) => `${name.padEnd(17)}health on 127.0.0.1:${healthPorts.get(name)}`);
+  const healthHost = (/** @type {string} */ name) =>
+    (name === 'gateway' ? undefined : env['CARIBOU_HEALTH_HOST']) || '127.0.0.1';
+  return services.map((name) => `${name.padEnd(17)}health on ${healthHost(name)}:${healthPorts.get(name)}`);
 }
 
-/** npm's packages, then the build: the first needs nothing, the second the first. @param {AbortSignal} signal */
+/** npm's packages, with those that the console is made of, then the build, which needs them. @param {AbortSignal} signal */
 async function prepareCode(signal) {
-  await installPackages({ dev: false, signal });
+  await installPackages({ signal });
   return await runScript([inRepository('tools', 'build', 'product.mjs')], { signal });
 }
 

@@ -174,6 +174,7 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     sync: SHARED_FILES,
     plane: {},
     outputs: { publishOutput: () => undefined },
+    held: { end: () => Promise.reject(new Error('the simulator has no administrators')) },
   });
   bus.serve(process, SandboxAcquire.name, (payload) => handlers.acquire(payload));
   const own = (contract: { readonly name: string }): string => managerSubject(managerId, contract);

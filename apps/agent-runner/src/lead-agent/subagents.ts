@@ -1,15 +1,18 @@
 import { subagentDefinitions, taskLimits } from '@caribou/agent';
 import type { Bus } from '@caribou/bus';
 import type { Config } from '@caribou/config';
+import { omitUndefined } from '@caribou/contracts';
 import { type ModelCatalog, type SubagentPort, systemClock } from '@caribou/core';
 import { type AfterCancel, endTasksOf, forgetWaitingTasks, type RunPorts, SubagentTasks } from '@caribou/runs';
-import { type RedisConnection, redisEventLog, redisTaskStore, taskPart } from '@caribou/state';
+import { type RedisConnection, redisEventLog, redisTaskStore, taskPart, type TraceSettings } from '@caribou/state';
 
 export interface SubagentParts {
   readonly redis: RedisConnection;
   readonly bus: Bus;
   readonly models: ModelCatalog;
   readonly config: Pick<Config, 'chain' | 'clocks'>;
+  /** How traces of runs are written; absent when none are stored. */
+  readonly trace?: TraceSettings;
 }
 
 /** What the lead agent needs of subagents: the port that delegates tasks, and ending the tasks of a cancelled run. */
@@ -23,12 +26,12 @@ export interface Subagents {
 /**
  * Creates the port that delegates tasks over the store and the bus; any subagent-pool with a free slot executes them.
  */
-export function connectSubagents({ redis, bus, models, config }: SubagentParts): Subagents {
+export function connectSubagents({ redis, bus, models, config, trace }: SubagentParts): Subagents {
   const { subagents } = config.chain;
   const definitions = subagentDefinitions(subagents);
   const tasks = taskPart(redis);
   const ports = {
-    store: redisTaskStore(tasks, taskLimits(subagents)),
+    store: redisTaskStore(tasks, { ...taskLimits(subagents), ...omitUndefined({ trace }) }),
     parentLog: redisEventLog(redis),
     bus,
     clock: systemClock,

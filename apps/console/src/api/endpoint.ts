@@ -30,6 +30,13 @@ interface AnyInput {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+interface EndpointOptions {
+  /** Whether the path is relative to the server's root and not to that of the API. */
+  readonly isAtRoot?: boolean;
+  /** Whether it is a part of signing in: a 401 is its answer and asks nobody to sign in. */
+  readonly isSignIn?: boolean;
+}
+
 /**
  * A function that calls a route. Types come from the route's contract, which is imported as a type only:
  *
@@ -40,7 +47,7 @@ interface AnyInput {
 export function endpoint<Contract extends RouteContract>(
   method: Contract['method'],
   path: Contract['path'],
-  { isAtRoot = false }: { readonly isAtRoot?: boolean } = {},
+  { isAtRoot = false, isSignIn = false }: EndpointOptions = {},
 ): Endpoint<Contract> {
   return async (input) => {
     const { params = {}, query = {}, body, signal, headers } = input as AnyInput;
@@ -52,6 +59,7 @@ export function endpoint<Contract extends RouteContract>(
       ...(body === undefined ? {} : { json: body }),
       ...(signal === undefined ? {} : { signal }),
       ...(headers === undefined ? {} : { headers }),
+      isSignIn,
     });
     // Some answers without content have status 202.
     const text = await answer.text();

@@ -9,6 +9,8 @@ export const createQueryClient = (): QueryClient =>
   new QueryClient({
     defaultOptions: {
       queries: {
+        // The gateway may be on this machine, which a browser without a network does not know.
+        networkMode: 'always',
         staleTime: 5_000,
         retry: (failures, error) => failures < MAX_RETRIES && isTemporary(error),
         retryDelay: (failures, error) =>
@@ -16,7 +18,7 @@ export const createQueryClient = (): QueryClient =>
             ? Math.min(error.retryAfterSeconds * 1_000, MAX_RETRY_MS)
             : Math.min(500 * 2 ** failures, MAX_RETRY_MS),
       },
-      mutations: { retry: false },
+      mutations: { networkMode: 'always', retry: false },
     },
   });
 

@@ -1,4 +1,10 @@
-/** Time for an answer to begin, in milliseconds. */
+import { addressOf } from './address.js';
+import { gatewayFetch } from './gateway-fetch.js';
+
+export { addressOf } from './address.js';
+export { credentials } from './credentials.js';
+
+/** Time for an answer, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 
 /** An answer that is not a success, or none at all (`status` 0). */
@@ -10,6 +16,8 @@ export class ApiError extends Error {
     message: string,
     /** Seconds after which the same request may succeed; absent when the server did not say. */
     readonly retryAfterSeconds?: number,
+    /** Names the refusal for programs, where it has a name. */
+    readonly code?: string,
   ) {
     super(message);
   }
@@ -25,36 +33,12 @@ export interface RequestOptions {
   readonly signal?: AbortSignal;
   /** Absent: 30 s; 0: none. */
   readonly timeoutMs?: number;
+  /** Whether the request is a part of signing in: a 401 is its answer and asks nobody to sign in. */
+  readonly isSignIn?: boolean;
 }
-
-const KEY_ITEM = 'caribou.api-key';
-
-/** The API key that the person has entered, for this tab only; null without one. */
-export const readApiKey = (): string | null => sessionStorage.getItem(KEY_ITEM);
-
-/** Uses an API key for all requests of this tab; null forgets it. */
-export function setApiKey(key: string | null): void {
-  if (key === null) sessionStorage.removeItem(KEY_ITEM);
-  else sessionStorage.setItem(KEY_ITEM, key);
-}
-
-/** Headers that say who calls: an API key, or the token that proves a session's page. */
-export function credentials(): Record<string, string> {
-  const key = readApiKey();
-  const token = /(?:^|; )csrf_token=([^;]+)/.exec(document.cookie)?.[1];
-  return {
-    ...(key === null ? {} : { 'x-api-key': key }),
-    ...(token === undefined ? {} : { 'x-csrf-token': decodeURIComponent(token) }),
-  };
-}
-
-/** The absolute address of a path of this gateway, below whatever prefix the page was loaded from. */
-export const addressOf = (path: string): string => new URL(path.replace(/^\//, ''), baseAddress()).href;
-
-const baseAddress = (): string => new URL('./', document.baseURI.replace(/[#?].*$/, '')).href;
 
 /**
- * Sends a request to the gateway.
+ * Sends a request to the gateway. When nobody is signed in, it waits until somebody is.
  *
  * @param path relative to the page, such as `api/usage`
  * @throws {ApiError} for every answer that is not a success, and when there is none
@@ -62,40 +46,50 @@ const baseAddress = (): string => new URL('./', document.baseURI.replace(/[#?].*
 export async function request(path: string, options: RequestOptions = {}): Promise<Response> {
   const answer = await answerOf(path, options);
   if (answer.ok) return answer;
-  const retryAfter = answer.headers.get('retry-after');
-  throw new ApiError(answer.status, await reasonOf(answer), retryAfter === null ? undefined : Number(retryAfter));
+  const { message, code } = await reasonOf(answer);
+  throw new ApiError(answer.status, message, secondsOf(answer.headers.get('retry-after')), code);
 }
 
 async function answerOf(
   path: string,
-  { signal, timeoutMs = TIMEOUT_MS, ...options }: RequestOptions,
+  { timeoutMs = TIMEOUT_MS, isSignIn = false, ...options }: RequestOptions,
 ): Promise<Response> {
-  const deadline = timeoutMs === 0 ? undefined : AbortSignal.timeout(timeoutMs);
-  const signals = [signal, deadline].filter((each) => each !== undefined);
   try {
-    return await fetch(addressOf(path), { ...fetchOptions(options), signal: AbortSignal.any(signals) });
+    return await gatewayFetch(addressOf(path), fetchOptions(options), { timeoutMs, isSignIn });
   } catch (error) {
-    if (signal?.aborted === true) throw error;
+    if (options.signal?.aborted === true) throw error;
     throw new ApiError(0, error instanceof Error ? error.message : String(error));
   }
 }
 
-function fetchOptions({ method = 'GET', json, body, headers }: RequestOptions): RequestInit {
-  if (json === undefined)
-    return { method, headers: { ...credentials(), ...headers }, ...(body === undefined ? {} : { body }) };
-  const sent = { ...credentials(), 'content-type': 'application/json', ...headers };
-  return { method, headers: sent, body: JSON.stringify(json) };
+function fetchOptions({ method = 'GET', json, body, headers = {}, signal }: RequestOptions): RequestInit {
+  const content = json === undefined ? body : JSON.stringify(json);
+  return {
+    method,
+    headers: json === undefined ? headers : { 'content-type': 'application/json', ...headers },
+    ...(content === undefined ? {} : { body: content }),
+    ...(signal === undefined ? {} : { signal }),
+  };
 }
 
-/** The text of a refusal: `detail` is a text, or `{code, message}`. */
-async function reasonOf(answer: Response): Promise<string> {
+const secondsOf = (header: string | null): number | undefined =>
+  header !== null && /^\d+$/.test(header) ? Number(header) : undefined;
+
+interface Reason {
+  readonly message: string;
+  readonly code?: string;
+}
+
+/** Why a request was refused: `detail` is a text, or `{code, message}`. */
+async function reasonOf(answer: Response): Promise<Reason> {
   const text = await answer.text();
   try {
     const { detail } = JSON.parse(text) as { detail?: unknown };
-    if (typeof detail === 'string') return detail;
-    if (typeof detail === 'object' && detail !== null && 'message' in detail) return String(detail.message);
+    if (typeof detail === 'string') return { message: detail };
+    if (typeof detail === 'object' && detail !== null && 'message' in detail)
+      return { message: String(detail.message), ...('code' in detail ? { code: String(detail.code) } : {}) };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  return `${answer.status} ${answer.statusText}`.trim();
+  return { message: `${answer.status} ${answer.statusText}`.trim() };
 }

@@ -1,7 +1,7 @@
-import type { ButtonHTMLAttributes } from 'react';
+import type { ComponentProps } from 'react';
 import styles from './button.module.css';
 
-interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+interface ButtonProps extends ComponentProps<'button'> {
   readonly look?: 'plain' | 'primary' | 'danger' | 'quiet';
   /** Holds a symbol only: `aria-label` has to say what it does. */
   readonly isIcon?: boolean;

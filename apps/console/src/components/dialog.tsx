@@ -9,15 +9,17 @@ interface DialogProps {
   readonly title: string;
   readonly isOpen: boolean;
   readonly onClose: () => void;
+  /** As wide as the window allows, up to 1,100 px. */
+  readonly isWide?: boolean;
   readonly children: ReactNode;
 }
 
 /** A dialog over the page: keeps the focus inside, closes with Escape, and gives the focus back. */
-export const Dialog = ({ title, isOpen, onClose, children }: DialogProps) => (
+export const Dialog = ({ title, isOpen, onClose, isWide = false, children }: DialogProps) => (
   <Base.Root open={isOpen} onOpenChange={(open) => open || onClose()}>
     <Base.Portal>
       <Base.Backdrop className={styles['backdrop']} />
-      <Base.Popup className={styles['popup']}>
+      <Base.Popup className={`${styles['popup']} ${isWide ? styles['wide'] : ''}`}>
         <Base.Title render={<h2 />}>{title}</Base.Title>
         {children}
       </Base.Popup>

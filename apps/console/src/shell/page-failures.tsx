@@ -1,7 +1,10 @@
 import { useRouteError } from 'react-router';
+import { pageVersion } from '../api/page-version.js';
+import { useStore } from '../api/use-store.js';
 import { Button } from '../components/button.js';
-import { Failure } from '../components/notice.js';
+import { Failure, Notice } from '../components/notice.js';
 import { Page } from '../components/page.js';
+import { frame } from '../text/frame.js';
 import { shared } from '../text/shared.js';
 
 export const NotFound = () => (
@@ -11,8 +14,12 @@ export const NotFound = () => (
 );
 
 /** Shown in place of a page that threw, for example because a part of it could not be loaded. */
-export const PageFailed = () => (
-  <Page title={shared.pageFailed} actions={<Button onClick={() => location.reload()}>{shared.reload}</Button>}>
-    <Failure error={useRouteError()} />
-  </Page>
-);
+export function PageFailed() {
+  const error = useRouteError();
+  const isReplaced = useStore(pageVersion.isReplaced);
+  return (
+    <Page title={shared.pageFailed} actions={<Button onClick={() => location.reload()}>{shared.reload}</Button>}>
+      {isReplaced ? <Notice tone="warn">{frame.partReplaced}</Notice> : <Failure error={error} />}
+    </Page>
+  );
+}

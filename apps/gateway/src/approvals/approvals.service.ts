@@ -151,7 +151,7 @@ function answerOf(body: Readonly<Record<string, unknown>>): unknown {
 }
 
 function toReply(interrupt: InterruptRecord, { userId, threadId }: ThreadKey, { admin }: Principal): WaitingReply {
-  const { id, run_id, kind, value, namespace = [], decider, created_at, expires_ms: expiresMs } = interrupt;
+  const { id, run_id, kind, value, schema, namespace = [], decider, created_at, expires_ms: expiresMs } = interrupt;
   return {
     interrupt_id: id,
     thread_id: threadId,
@@ -160,6 +160,8 @@ function toReply(interrupt: InterruptRecord, { userId, threadId }: ThreadKey, { 
     may_decide: decider === 'owner' || admin,
     created_at,
     expires_at: expiresMs === undefined ? null : new Date(expiresMs).toISOString(),
+    ...(expiresMs === undefined ? {} : { on_expiry: interrupt.on_expiry ?? null }),
+    ...(schema === undefined ? {} : { response_schema: schema }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export interface Entry {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
-  /** Whether its route is on the public list. */
+  /** Whether its route is public. */
   readonly open: boolean;
 }
 

@@ -6,7 +6,7 @@ export interface Principal {
   readonly userId: string;
   /** Whether the sender may see and change the settings of all users. */
   readonly admin: boolean;
-  /** Identifies the API key of the request without showing it; absent when the sender used none. */
+  /** Identifies the API key of the request, whatever its secret is at the time; absent when the sender used none. */
   readonly keyId?: string;
   /** The sender's session; absent for API keys and when sign-in is disabled. */
   readonly session?: { readonly email: string; readonly remembered: boolean };
@@ -15,8 +15,12 @@ export interface Principal {
 /** Characters of the id of an API key that usage is shown by. */
 const KEY_LABEL_CHARS = 12;
 
+/** The id of an API key as usage and budgets show it. */
+export const shortLabel = (keyId: string): string => keyId.slice(0, KEY_LABEL_CHARS);
+
 /** The id of the API key as usage shows it; undefined when the sender used none. */
-export const keyLabel = ({ keyId }: Principal): string | undefined => keyId?.slice(0, KEY_LABEL_CHARS);
+export const keyLabel = ({ keyId }: Principal): string | undefined =>
+  keyId === undefined ? undefined : shortLabel(keyId);
 
 const principals = new WeakMap<FastifyRequest['raw'], Principal>();
 

@@ -1,31 +1,25 @@
 import { ForbiddenError, signInRoutes } from '@caribou/contracts';
 import type { AccountStore } from '@caribou/state';
 import type { FastifyRequest } from 'fastify';
-import { API_ROOTS } from '../http/route.decorators.js';
 import type { Authenticate, Entry } from './authenticate.js';
 import { keyOf } from './api-keys.js';
 import { setPrincipal } from './principal.js';
+import { patternsOf } from './route-roles.js';
 import { accessToken } from './session-cookies.js';
 import { isCsrfToken, sessionKeyOf } from './session-token.js';
-import type { SessionWatch } from './session-watch.js';
+import type { CredentialWatch } from './credential-watch.js';
 import { SignInRefusal } from './sign-in-refusal.js';
 
 /** What the guard needs to authenticate users by their sessions. */
 export interface SessionDependencies {
   readonly accounts: Pick<AccountStore, 'session'>;
-  readonly watch: Pick<SessionWatch, 'add'>;
+  readonly watch: Pick<CredentialWatch, 'add'>;
 }
 
-const { setupStatus, providers, initialize, login, register, logout, changePassword } = signInRoutes;
-const toPaths = (...routes: readonly { readonly path: string }[]): ReadonlySet<string> =>
-  new Set(API_ROOTS.flatMap((root) => routes.map(({ path }) => `/${root}${path}`)));
-
-/** Routes that are called without a session, or when it may have expired. */
-const beforeSession = toPaths(setupStatus, providers, initialize, login, register, logout);
 /**
  * Routes that web clients call without a CSRF token. A foreign page fails because of its Origin and lacks the password.
  */
-const withoutCsrfToken = toPaths(changePassword);
+const withoutCsrfToken: ReadonlySet<string> = new Set(patternsOf(signInRoutes.changePassword));
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 interface SessionGuardOptions {
@@ -46,7 +40,7 @@ export function authenticateBySession({ sessions, mayCall, authenticateByKey }: 
     const route = request.routeOptions.url ?? '';
     if (open && safeMethods.has(request.method)) return;
     refuseForeignPages(request, mayCall);
-    if (open || beforeSession.has(route)) return;
+    if (open) return;
     const token = accessToken(request);
     if (token === undefined) throw new SignInRefusal(401, 'not_authenticated', 'sign in first');
     await authenticateToken(sessions, entry, token);
@@ -88,7 +82,7 @@ async function authenticateToken(
     admin: account.admin,
     session: { email: account.email, remembered },
   });
-  watch.add(reply.raw, key);
+  watch.add(reply.raw, { kind: 'session', ...key });
 }
 
 function checkCsrf(request: FastifyRequest, token: string): void {

@@ -24,7 +24,7 @@ export function cronJson({ stored, spec }: ReadCron): CronReply {
   };
 }
 
-function scheduleText(times: CronSpec['times']): string {
+export function scheduleText(times: CronSpec['times']): string {
   switch (times.type) {
     case 'cron':
       return times.expression;

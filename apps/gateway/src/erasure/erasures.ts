@@ -1,8 +1,10 @@
 import { ConflictError, NotFoundError, UnavailableError } from '@caribou/contracts';
 import { type Logger, type MemoryStore, RepeatedTask, settlesWithin, systemClock, type ThreadKey } from '@caribou/core';
 import {
+  type ApiKeyStore,
   BeingErasedError,
   type CronStore,
+  type DeadLetterStore,
   type Erasure,
   type ErasureStore,
   type OutboxStore,
@@ -21,6 +23,8 @@ export interface ErasurePorts {
   readonly usage: Pick<UsageLedger, 'eraseUser'>;
   readonly crons: Pick<CronStore, 'removeAll'>;
   readonly outbox: Pick<OutboxStore, 'removeAll'>;
+  readonly deadLetters: Pick<DeadLetterStore, 'removeAll'>;
+  readonly apiKeys: Pick<ApiKeyStore, 'eraseUser'>;
   readonly logger: Logger;
   /** Checks that this process uses the shared volume. @throws {UnavailableError} when it does not */
   readonly ensureVolume: () => Promise<void>;
@@ -125,10 +129,11 @@ export class Erasures {
   }
 
   private async finishUser(erasure: Erasure): Promise<void> {
-    const { store, files, threads, tasks, memories, usage, crons, outbox } = this.ports;
+    const { store, files, threads, tasks, memories, usage, crons, outbox, deadLetters } = this.ports;
     const { userId, token } = erasure;
     await this.ports.ensureVolume();
     await store.closeAccount(userId);
+    await this.ports.apiKeys.eraseUser(userId);
     await crons.removeAll(userId);
     for (const threadId of await store.threadsOf(userId)) {
       const thread = { userId, threadId };
@@ -138,6 +143,7 @@ export class Erasures {
     await memories.eraseUser(userId);
     await usage.eraseUser(userId);
     await outbox.removeAll(userId);
+    await deadLetters.removeAll(userId);
     const aside = await files.moveUser(userId, token);
     for await (const threadIds of files.threadsIn(aside)) await store.forgetUploads(userId, threadIds);
     await store.forgetUser(userId);

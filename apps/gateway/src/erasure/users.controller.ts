@@ -1,4 +1,4 @@
-import { ConflictError, ForbiddenError, type RouteInput, userRoutes } from '@caribou/contracts';
+import { ConflictError, type RouteInput, userRoutes } from '@caribou/contracts';
 import { Controller } from '@nestjs/common';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
@@ -17,7 +17,6 @@ export class UsersController {
 
   @Route(userRoutes.erase)
   async erase(@Caller() caller: Principal, @Input() { params }: RouteInput<typeof userRoutes.erase>): Promise<void> {
-    if (!caller.admin) throw new ForbiddenError('only administrators may erase other users');
     await this.eraseUnlessLast(caller, params.user_id);
   }
 

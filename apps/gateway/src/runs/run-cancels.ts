@@ -25,7 +25,8 @@ export class RunCancels {
    */
   async cancel(userId: string, selection: Selection, action: CancelAction): Promise<void> {
     const { status } = selection;
-    const only = status === 'pending' || status === 'running' ? { status } : {};
+    const by = `user:${userId}`;
+    const only = status === 'pending' || status === 'running' ? { status, by } : { by };
     const runs = await this.select(userId, selection);
     for (let from = 0; from < runs.length; from += AT_ONCE)
       await Promise.all(

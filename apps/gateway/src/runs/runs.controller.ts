@@ -20,6 +20,9 @@ const keyOf = (caller: Principal, { params }: { readonly params: { readonly thre
   threadId: params.thread_id,
 });
 
+/** Who cancels, for the trace of the run. */
+const cancelledBy = ({ userId }: Principal) => ({ by: `user:${userId}` });
+
 /** The thread of the caller, or for an administrator that of the user who is named. @throws {NotFoundError} for other callers */
 function keyOfOwner(caller: Principal, input: Of<'pause'> | Of<'resume'>) {
   const { user_id: userId = caller.userId } = input.query;
@@ -110,7 +113,7 @@ export class RunsController {
   @Route(runRoutes.cancel)
   async cancel(@Caller() caller: Principal, @Input() input: Of<'cancel'>, @Res() reply: FastifyReply) {
     const { wait = false, action } = input.query;
-    const run = await this.runs.cancel(keyOf(caller, input), input.params.run_id, action);
+    const run = await this.runs.cancel(keyOf(caller, input), input.params.run_id, action, cancelledBy(caller));
     const over = wait && (await this.streams.waitForEnd(run, CANCEL_WAIT_MS)) !== null;
     await reply.status(over ? 204 : 202).send();
   }
@@ -122,7 +125,7 @@ export class RunsController {
 
   @Route(runRoutes.pause)
   async pause(@Caller() caller: Principal, @Input() input: Of<'pause'>) {
-    return summaryJson(await this.runs.pause(keyOfOwner(caller, input), input.params.run_id));
+    return summaryJson(await this.runs.pause(keyOfOwner(caller, input), input.params.run_id, caller.userId));
   }
 
   @Route(runRoutes.resume)

@@ -191,8 +191,8 @@ export class RunsService {
    *
    * @throws {ConflictError} when it has ended, was cancelled or was asked before
    */
-  pause(key: ThreadKey, runId: string): Promise<RunSummary> {
-    return this.store.requestPause(key, runId);
+  pause(key: ThreadKey, runId: string, by?: string): Promise<RunSummary> {
+    return this.store.requestPause(key, runId, by);
   }
 
   /**

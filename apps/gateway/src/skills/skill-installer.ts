@@ -23,7 +23,7 @@ const MAX_AT_ONCE = 4;
 const TIMEOUT_MS = 60_000;
 
 /**
- * Installs skills from archives among the files of threads.
+ * Installs skills from archives among the files of threads, or in the body of a request.
  *
  *  S1  Nothing of an archive is visible before all of it is unpacked and checked.
  *  S2  A skill exists when its record does. Its files are moved to their final directory before, under an id that is
@@ -52,11 +52,27 @@ export class SkillInstaller {
    * @throws {TooLargeError} when the user has too many skills, or the disk is full
    * @throws {UnavailableError} when Redis or the object store is away: nothing is installed
    */
-  async install(thread: ThreadKey, path: string): Promise<SkillInstallReply> {
+  install(thread: ThreadKey, path: string): Promise<SkillInstallReply> {
+    return this.whenFree(() => this.installFrom(thread, path));
+  }
+
+  /**
+   * Installs an archive that was received; the caller closes it.
+   *
+   * @throws the same errors as `install`, but those of paths
+   */
+  installArchive(userId: string, archive: OpenFile): Promise<SkillInstallReply> {
+    return this.whenFree(async () => {
+      await this.removeLeftovers(userId);
+      return await this.unpackAndPublish(userId, archive);
+    });
+  }
+
+  private async whenFree(install: () => Promise<string>): Promise<SkillInstallReply> {
     if (this.running >= MAX_AT_ONCE) throw new RateLimitedError('too many skills are being installed');
     this.running += 1;
     try {
-      const name = await this.installFrom(thread, path);
+      const name = await install();
       return { success: true, skill_name: name, message: `Skill '${name}' installed successfully` };
     } finally {
       this.running -= 1;
@@ -70,14 +86,18 @@ export class SkillInstaller {
       if (!path.toLowerCase().endsWith('.skill')) throw new BadRequestError('File must have .skill extension');
       const { userId } = thread;
       await this.removeLeftovers(userId);
-      const staging = await this.files.openStaging(userId);
-      try {
-        return await this.publish(userId, archive, staging);
-      } finally {
-        await staging.close();
-      }
+      return await this.unpackAndPublish(userId, archive);
     } finally {
       await archive.close();
+    }
+  }
+
+  private async unpackAndPublish(userId: string, archive: OpenFile): Promise<string> {
+    const staging = await this.files.openStaging(userId);
+    try {
+      return await this.publish(userId, archive, staging);
+    } finally {
+      await staging.close();
     }
   }
 

@@ -1,8 +1,10 @@
 import { type RouteInput, type SkillInstallReply, type SkillReply, skillRoutes } from '@caribou/contracts';
-import { Controller } from '@nestjs/common';
+import { Controller, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../auth/principal.js';
 import { API_ROOTS, Caller, Input, Route } from '../http/route.decorators.js';
 import { SkillInstaller } from './skill-installer.js';
+import { SkillUploads } from './skill-uploads.js';
 import { SkillsService } from './skills.service.js';
 
 @Controller(API_ROOTS)
@@ -10,6 +12,7 @@ export class SkillsController {
   constructor(
     private readonly skills: SkillsService,
     private readonly installer: SkillInstaller,
+    private readonly uploads: SkillUploads,
   ) {}
 
   @Route(skillRoutes.list)
@@ -41,5 +44,10 @@ export class SkillsController {
     @Input() { body }: RouteInput<typeof skillRoutes.install>,
   ): Promise<SkillInstallReply> {
     return this.installer.install({ userId, threadId: body.thread_id }, body.path);
+  }
+
+  @Route(skillRoutes.upload)
+  upload(@Caller() { userId }: Principal, @Req() request: FastifyRequest): Promise<SkillInstallReply> {
+    return this.uploads.install(userId, request);
   }
 }

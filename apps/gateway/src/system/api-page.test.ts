@@ -22,6 +22,7 @@ describe('docs/api.md', () => {
         '/api/things': {
           post: {
             tags: ['Things'],
+            'x-required-role': 'administrator',
             summary: 'Makes one | or two.',
             parameters: [
               { name: 'dry', in: 'query', required: false },
@@ -37,7 +38,7 @@ describe('docs/api.md', () => {
     };
 
     expect(renderApiPage(document)).toContain(
-      '| POST | `/api/things` | Makes one \\| or two. | `dry?` `a` `b?` | 200, 409 |',
+      '| POST | `/api/things` | administrator | Makes one \\| or two. | `dry?` `a` `b?` | 200, 409 |',
     );
   });
 });

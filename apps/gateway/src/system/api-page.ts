@@ -5,6 +5,7 @@ type Json = Readonly<Record<string, unknown>>;
 interface Operation {
   readonly tags: readonly string[];
   readonly summary: string;
+  readonly 'x-required-role': string;
   readonly parameters: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Json }>> };
   readonly responses: Readonly<Record<string, Json>>;
@@ -24,7 +25,8 @@ const intro = `# Routes
 A test compares this page with the routes' contracts. When it fails, replace the page by the text that the test expects.
 
 A path under \`/api\` is served under ${roots}. Parameters with \`?\` are optional. The OpenAPI document with all schemas is at
-\`/openapi.json\` of a running gateway, and \`/docs\` shows it. Every route may also answer 401, 403, 422 or 503.
+\`/openapi.json\` of a running gateway, and \`/docs\` shows it. The role says who may call: everybody (public), everybody with a key or
+a session (user), or administrators, others getting a 403. Every route may also answer 401, 403, 422 or 503.
 [Requests](requests.md) has the bounds of bodies and the quotas, [clients](clients.md) what the LangGraph SDK finds.
 `;
 
@@ -53,9 +55,9 @@ function routesOf(document: Json): readonly ListedRoute[] {
 function sectionOf(group: string, routes: readonly ListedRoute[]): string {
   const rows = routes.map(
     (route) =>
-      `| ${route.method} | \`${route.path}\` | ${cell(route.summary)} | ${inputOf(route)} | ${answersOf(route)} |`,
+      `| ${route.method} | \`${route.path}\` | ${route['x-required-role']} | ${cell(route.summary)} | ${inputOf(route)} | ${answersOf(route)} |`,
   );
-  const head = ['| method | path | what it does | query and body | answers |', '|---|---|---|---|---|'];
+  const head = ['| method | path | role | what it does | query and body | answers |', '|---|---|---|---|---|---|'];
   return `## ${group}\n\n${[...head, ...rows].join('\n')}\n`;
 }
 

@@ -58,6 +58,8 @@ function operationOf(route: RouteContract): Json {
     operationId: route.name,
     tags: [route.group],
     summary: route.summary,
+    'x-required-role': route.role,
+    ...(route.role === 'public' ? { security: [] } : {}),
     parameters: [...parametersOf(route.params, 'path'), ...parametersOf(route.query, 'query')],
     ...(hasBody ? { requestBody: { content: { [route.consumes]: { schema: body } } } } : {}),
     responses: { [route.status]: successOf(route), ...refusalsOf(route) },

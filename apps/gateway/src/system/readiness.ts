@@ -8,7 +8,7 @@ import type { GatewaySettings } from '../settings.js';
 /** Checks whether a run would be executed now. */
 @Injectable()
 export class ReadinessCheck {
-  private readonly checks: readonly HealthCheck[];
+  readonly checks: readonly HealthCheck[];
 
   constructor(
     @Dependency('threadStore') store: Pick<ThreadStore, 'ping' | 'checkDurable'>,

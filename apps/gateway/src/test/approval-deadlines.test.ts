@@ -26,6 +26,24 @@ describe('deadlines', () => {
     expect((await auditOf(threadId))[0]).not.toHaveProperty('decided_by');
   });
 
+  test('what waits says when its deadline decides and how, and which answers its author takes', async () => {
+    const expiresMs = Date.now() + 3_600_000;
+    const { threadId } = await waitingThread((id) => [
+      expiring(id, expiresMs),
+      waiting(id, 'call_2', { schema: { type: 'boolean' } }),
+    ]);
+    const listed = await send<readonly Record<string, unknown>[]>(`/threads/${threadId}/approvals`);
+    expect(listed.body).toMatchObject([
+      {
+        expires_at: new Date(expiresMs).toISOString(),
+        on_expiry: { decisions: [{ type: 'reject', message: 'late' }] },
+      },
+      { expires_at: null, response_schema: { type: 'boolean' } },
+    ]);
+    expect(listed.body[0]).not.toHaveProperty('response_schema');
+    expect(listed.body[1]).not.toHaveProperty('on_expiry');
+  });
+
   test('a decision after the deadline is refused, also before a gateway has seen the deadline', async () => {
     const { threadId, ids } = await waitingThread((id) => [expiring(id, Date.now() - 1)]);
     const late = await decide(threadId, ids[0], { type: 'approve' });

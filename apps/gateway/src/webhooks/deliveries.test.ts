@@ -1,8 +1,8 @@
 import { DeadlineError, ForbiddenError, NotFoundError } from '@caribou/contracts';
 import { type SafeFetch, silentLogger } from '@caribou/core';
-import type { DeliveryOutcome, OutboxStore, ThreadStore, WebhookEvent } from '@caribou/state';
+import type { DeliveryOutcome, ThreadStore, WebhookEvent } from '@caribou/state';
 import { waitFor } from '@caribou/testing';
-import { Deliveries } from './deliveries.js';
+import { Deliveries, type DeliveryPorts } from './deliveries.js';
 
 const eventOf = (attempts: number): WebhookEvent => ({
   userId: 'alice',
@@ -25,15 +25,13 @@ const threads = { getRun: gone, history: gone } as unknown as Pick<ThreadStore, 
 async function deliver(answer: SafeFetch, { attempts = 0, random = 0.5, leased = true } = {}) {
   const settled: DeliveryOutcome[] = [];
   const queue = [eventOf(attempts)];
-  const outbox: OutboxStore = {
+  const outbox: DeliveryPorts['outbox'] = {
     take: () => Promise.resolve({ nowMs: 0, waitMs: null, events: queue.splice(0) }),
     storeBody: (_event, _token, body) => Promise.resolve(leased ? body : null),
     settle: (_event, _token, outcome) => {
       settled.push(outcome);
       return Promise.resolve(outcome.kind);
     },
-    list: () => Promise.resolve({ waiting: [], failed: [] }),
-    removeAll: () => Promise.resolve(),
   };
   let freed = 0;
   const deliveries = new Deliveries(

@@ -7,7 +7,7 @@ import { webhookBody } from './payload.js';
 import { webhookHeaders } from './signature.js';
 
 export interface DeliveryPorts {
-  readonly outbox: OutboxStore;
+  readonly outbox: Pick<OutboxStore, 'take' | 'storeBody' | 'settle'>;
   readonly threads: Pick<ThreadStore, 'getRun' | 'history'>;
   readonly fetch: SafeFetch;
   readonly metrics: Pick<Metrics, 'webhookAttempted'>;

@@ -20,7 +20,7 @@ export interface Execution<Reply> {
 
 /** Reason with which this manager aborts an execution. Only after a cancel is the command's result a valid reply. */
 export class ExecutionEnded extends Error {
-  constructor(readonly by: 'cancel' | 'shutdown' | 'loss') {
+  constructor(readonly by: 'cancel' | 'shutdown' | 'loss' | 'administrator') {
     super(`execution ended by ${by}`);
     this.name = 'ExecutionEnded';
   }

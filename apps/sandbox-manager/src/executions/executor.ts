@@ -18,8 +18,8 @@ import type { SandboxPool } from './sandbox-pool.js';
  *  E3  The result is in the journal before any caller receives it. While the journal is unreachable, callers wait and
  *      no new execution begins.
  *  E4  Callers with the same key and arguments get the same result; with other arguments, they get an error.
- *  E5  An execution ends by itself, by its time-out, by a cancel with the thread's current epoch, or with this manager.
- *      A caller that stops waiting ends nothing.
+ *  E5  An execution ends by itself, by its time-out, by a cancel with the thread's current epoch, with this manager, or by an
+ *      administrator who ends the sandbox. A caller that stops waiting ends nothing.
  *  E6  The outcome of what a dead manager had started is *unknown*; its remaining processes are ended first.
  *  E7  Commands of one thread run one at a time, in the order of their requests.
  *  E8  What this manager has executed is not executed again, even when the journal has lost its entry.
@@ -39,20 +39,28 @@ export interface ExecutorOptions extends ExecutionRepliesOptions {
 
 interface Running {
   readonly thread: ThreadKey;
+  readonly key: string;
   readonly argsHash: string;
   readonly controller: AbortController;
+  /** When it was requested, by the wall clock. */
+  readonly sinceMs: number;
   readonly reply: Promise<unknown>;
 }
 
 /** Time to write the results of ended executions to the journal when this process stops. */
 const JOURNAL_FLUSH_MS = 5000;
+/** Time for commands to end before their sandbox is removed by force. */
+const END_WITHIN_MS = 10_000;
 const ENDED_BY_MANAGER =
   'this was ended because its sandbox-manager stopped or lost the sandbox; it may have had effects';
+const ENDED_BY_ADMINISTRATOR = 'an administrator ended the sandbox while this ran; it may have had effects';
 
 const runningKey = ({ userId, threadId }: ThreadKey, key: string): string => `${userId}/${threadId}/${key}`;
 
 export class Executor {
   private readonly running = new Map<string, Running>();
+  /** Signals of commands that may have started something in their sandbox. */
+  private readonly begun = new WeakSet<AbortSignal>();
   private draining = false;
   private readonly replies: ExecutionReplies;
 
@@ -86,7 +94,8 @@ export class Executor {
     const reply = this.options.pool
       .use(sandbox, () => this.perform(job, sandbox, controller.signal))
       .finally(() => this.running.delete(key));
-    this.running.set(key, { thread: job.thread, argsHash: job.argsHash, controller, reply });
+    const { thread, argsHash } = job;
+    this.running.set(key, { thread, key: job.key, argsHash, sinceMs: this.options.clock.now(), controller, reply });
     return reply;
   }
 
@@ -135,6 +144,33 @@ export class Executor {
     }
   }
 
+  /** The executions of a thread that run or wait. */
+  executionsOf({ userId, threadId }: ThreadKey): readonly { readonly key: string; readonly sinceMs: number }[] {
+    return [...this.running.values()]
+      .filter(({ thread }) => thread.userId === userId && thread.threadId === threadId)
+      .map(({ key, sinceMs }) => ({ key, sinceMs }));
+  }
+
+  /**
+   * Ends the thread's sandbox for an administrator, with the commands that have begun in it (E5): their outcome is unknown, unless they
+   * had ended before. Those that wait begin in a fresh sandbox. Returns how many were ended.
+   *
+   * @throws {UnavailableError} while this manager has no lease, and when the driver has failed to remove the sandbox
+   */
+  async endSandbox(sandbox: ManagedSandbox): Promise<number> {
+    this.assertHeld();
+    const { userId, threadId } = sandbox.spec;
+    const begun = [...this.running.values()].filter(
+      ({ thread, controller }) =>
+        thread.userId === userId && thread.threadId === threadId && this.begun.has(controller.signal),
+    );
+    await this.options.pool.end(sandbox, () => {
+      for (const { controller } of begun) controller.abort(new ExecutionEnded('administrator'));
+      return settlesWithin(Promise.allSettled(begun.map(({ reply }) => reply)), END_WITHIN_MS, this.options.clock);
+    });
+    return begun.length;
+  }
+
   /** Ends all executions because this manager's lease has expired: another manager may take the sandboxes over. */
   endAll(): void {
     for (const { controller } of this.running.values()) controller.abort(new ExecutionEnded('loss'));
@@ -180,10 +216,21 @@ export class Executor {
     if (known !== undefined) return { reply: known.reply, stored: true };
     const executed = this.options.finished.find(job);
     if (executed !== undefined) return { ...executed, stored: false };
-    this.assertHeld();
+    await this.enterSandbox(job, sandbox, signal);
     const reply = await this.run(job, sandbox, signal);
     this.options.finished.add(job, reply);
     return { reply, stored: false };
+  }
+
+  /** Resolves when the job may begin in the sandbox: while an administrator ends it, in the fresh one after it. */
+  private async enterSandbox(job: Execution<unknown>, sandbox: ManagedSandbox, signal: AbortSignal): Promise<void> {
+    while (job.kind === 'exec' && sandbox.ending !== undefined) {
+      // Why it failed is said to the administrator.
+      await sandbox.ending.catch(() => undefined);
+      await this.options.pool.ensureReady(sandbox);
+    }
+    this.assertHeld();
+    if (job.kind === 'exec') this.begun.add(signal);
   }
 
   /** Runs the job. An error after it may have begun makes its outcome unknown, so that no caller repeats it. */
@@ -194,16 +241,16 @@ export class Executor {
     const beganMs = clock.monotonicMs();
     try {
       const reply = await this.runWhenReady(job, sandbox, signal);
+      const isCut = signal.aborted;
       await this.options.files.publish(job.thread, job.paths);
       const outcome = signal.aborted ? 'cancelled' : 'ok';
       logger.info({ ...fields, outcome, durationMs: clock.monotonicMs() - beganMs }, 'execution ended');
-      return signal.aborted && endReasonOf(signal) !== 'cancel' ? job.unknown(ENDED_BY_MANAGER) : reply;
+      const reason = unknownReason(signal, isCut);
+      return reason === undefined ? reply : job.unknown(reason);
     } catch (error) {
       if (error instanceof SandboxGoneError) throw error;
       logger.error({ ...fields, outcome: 'error', error }, 'an execution failed');
-      return job.unknown(
-        error instanceof AppError && error.expected ? error.message : 'the sandbox failed while this ran',
-      );
+      return job.unknown(unknownReason(signal, signal.aborted) ?? failureReason(error));
     }
   }
 
@@ -234,6 +281,23 @@ export class Executor {
     }
   }
 }
+
+/**
+ * Why the outcome of a job that was aborted is unknown; undefined when its result is valid: of a cancel, or because an administrator
+ * ended the sandbox after the job.
+ *
+ * @param isCut whether it was aborted while it ran
+ */
+function unknownReason(signal: AbortSignal, isCut: boolean): string | undefined {
+  if (!signal.aborted) return undefined;
+  const by = endReasonOf(signal);
+  if (by === 'cancel') return undefined;
+  if (by !== 'administrator') return ENDED_BY_MANAGER;
+  return isCut ? ENDED_BY_ADMINISTRATOR : undefined;
+}
+
+const failureReason = (error: unknown): string =>
+  error instanceof AppError && error.expected ? error.message : 'the sandbox failed while this ran';
 
 interface Outcome<Reply> {
   readonly reply: Reply;

@@ -16,4 +16,8 @@ export interface ManagedSandbox {
   /** True from when the sandbox was replaced until the result of a command has reported it. */
   replaced: boolean;
   lastUsedMs: number;
+  /** When it was created last, by the wall clock; absent before that. */
+  sinceMs?: number;
+  /** While an administrator ends it: commands that have not begun wait for this, and then get a fresh sandbox. */
+  ending?: Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { UnavailableError } from '@caribou/contracts';
 import type { Clock, Logger, ThreadKey } from '@caribou/core';
 import type { ManagedSandbox } from './managed-sandbox.js';
 import type { ManagedDriver } from './replacement-notice.js';
@@ -16,7 +17,7 @@ export interface SandboxLifecycleOptions {
 /** Creates and removes single sandboxes through their drivers, by the rules P2, P4 and P6 of the sandbox pool. */
 export class SandboxLifecycle {
   /** Unfinished removals by sandbox id: a sandbox is created again only after its removal has finished. */
-  private readonly removals = new Map<string, Promise<void>>();
+  private readonly removals = new Map<string, Promise<boolean>>();
 
   constructor(private readonly options: SandboxLifecycleOptions) {}
 
@@ -75,6 +76,7 @@ export class SandboxLifecycle {
     await this.options.beforeCreate?.(sandbox.driver);
     await sandbox.driver.create(sandbox.spec, { fresh: !sandbox.created });
     sandbox.created = true;
+    sandbox.sinceMs = this.options.clock.now();
     const { sandboxId, userId, threadId } = sandbox.spec;
     const durationMs = this.options.clock.monotonicMs() - beganMs;
     this.options.onReady?.(durationMs);
@@ -84,25 +86,52 @@ export class SandboxLifecycle {
     );
   }
 
-  /** (P4) Removes the sandbox with its processes; its files are not touched. Never rejects. */
-  remove(sandbox: ManagedSandbox): Promise<void> {
+  /**
+   * (P9) Ends a sandbox that may be in use, and leaves it to be created again before its next use.
+   *
+   * @param stopCommands ends what has begun in it, within a bounded time
+   * @throws {UnavailableError} when the driver has failed to remove it: its next use ends what is left
+   */
+  async end(sandbox: ManagedSandbox, stopCommands: () => Promise<unknown>): Promise<void> {
+    const { sandboxId, userId, threadId } = sandbox.spec;
+    await stopCommands();
+    await sandbox.readiness?.catch(() => undefined);
+    const isRemoved = await this.remove(sandbox);
+    delete sandbox.readiness;
+    sandbox.replaced = true;
+    this.options.logger.info(
+      { event: 'sandbox.end', outcome: isRemoved ? 'ok' : 'error', sandboxId, userId, threadId },
+      'an administrator ended a sandbox',
+    );
+    if (isRemoved) return;
+    // (P2) What the driver could not end is ended before the next use.
+    sandbox.created = false;
+    throw new UnavailableError('the sandbox could not be removed; its next use ends what is left of it', {
+      details: { dependency: 'sandbox' },
+    });
+  }
+
+  /** (P4) Removes the sandbox with its processes; its files are not touched. Never rejects: false when it failed. */
+  remove(sandbox: ManagedSandbox): Promise<boolean> {
     const { sandboxId } = sandbox.spec;
     const removal = this.tryRemove(sandbox).finally(() => this.removals.delete(sandboxId));
     this.removals.set(sandboxId, removal);
     return removal;
   }
 
-  private async tryRemove(sandbox: ManagedSandbox): Promise<void> {
+  private async tryRemove(sandbox: ManagedSandbox): Promise<boolean> {
     const { sandboxId } = sandbox.spec;
     try {
       await sandbox.driver.remove(sandbox.spec);
       await this.options.afterRemoval?.(sandbox.spec);
+      return true;
     } catch (error) {
       // The reaper removes what is left of it, or the thread's next use does (P2), which stores its files too.
       this.options.logger.warn(
         { event: 'sandbox.remove', outcome: 'error', sandboxId, error },
         'a sandbox was not removed',
       );
+      return false;
     }
   }
 

@@ -29,12 +29,13 @@ const keyOf = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId
  *  P2  Before a sandbox is used, everything that an earlier manager left running in it is ended.
  *  P3  The driver of a thread never changes.
  *  P4  Removing a sandbox ends its processes; its files remain, and the next use creates it again.
- *  P5  A sandbox in use is removed only when this process stops or when its thread was deleted.
+ *  P5  A sandbox in use is removed only when this process stops, when its thread was deleted, or by an administrator.
  *  P6  A sandbox that has disappeared is created again before its next use, and the result of the next command says so.
  *  P7  A sandbox whose thread has no binding belongs to a deleted thread and is removed; a new thread with the same id
  *      gets another sandbox.
  *  P8  Another manager takes a thread over when the bound one gave its lease up, or let it expire and did not renew it
  *      within `graceMs` after that was noticed: a jump of the store's clock makes the leases of live managers expire.
+ *  P9  Commands that wait while an administrator ends their sandbox begin in a fresh one.
  */
 export class SandboxPool {
   private readonly sandboxes = new Map<string, ManagedSandbox>();
@@ -164,6 +165,33 @@ export class SandboxPool {
     return !this.closed && (await this.bindings.inherit(thread));
   }
 
+  /** The sandbox of a thread that is bound to this manager. @throws {UnavailableError} when the registry is unreachable */
+  async findBound(thread: ThreadKey): Promise<ManagedSandbox | undefined> {
+    const record = await this.options.registry.binding(thread);
+    return record?.managerId === this.options.managerId ? this.sandboxes.get(keyOf(thread)) : undefined;
+  }
+
+  /** All sandboxes that exist. */
+  list(): readonly ManagedSandbox[] {
+    return [...this.sandboxes.values()].filter(
+      ({ readiness, sinceMs }) => readiness !== undefined && sinceMs !== undefined,
+    );
+  }
+
+  /**
+   * (P9) Ends a sandbox for an administrator; requests at the same time share the end.
+   *
+   * @throws {UnavailableError} when the driver has failed to remove it
+   */
+  async end(sandbox: ManagedSandbox, stopCommands: () => Promise<unknown>): Promise<void> {
+    sandbox.ending ??= this.lifecycle.end(sandbox, stopCommands).finally(() => {
+      delete sandbox.ending;
+    });
+    await sandbox.ending;
+    const key = keyOf(sandbox.spec);
+    if (sandbox.users === 0 && this.sandboxes.get(key) === sandbox) this.sandboxes.delete(key);
+  }
+
   /** Whether this manager holds a sandbox for the thread. */
   holdsThread(thread: ThreadKey): boolean {
     return this.sandboxes.has(keyOf(thread));
@@ -250,7 +278,7 @@ export class SandboxPool {
     await this.lifecycle.waitForRemovals();
   }
 
-  private remove(sandbox: ManagedSandbox): Promise<void> {
+  private remove(sandbox: ManagedSandbox): Promise<boolean> {
     this.sandboxes.delete(keyOf(sandbox.spec));
     return this.lifecycle.remove(sandbox);
   }

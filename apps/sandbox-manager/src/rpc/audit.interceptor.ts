@@ -65,6 +65,7 @@ export class AuditInterceptor implements NestInterceptor {
       ...subjectOf(request),
       ...judgementOf(request),
       ...effectOf(request, reply),
+      ...deciderOf(request),
       duration_ms: Math.round(clock.monotonicMs() - beganMs),
       ...omitUndefined({ driver }),
     };
@@ -86,6 +87,12 @@ function subjectOf(request: Fields): Pick<AuditLine, 'user_id' | 'thread_id' | '
     ...omitUndefined({ run_id: runId, tool_call_id: callId }),
     ...(what === undefined || what === '' ? {} : { what }),
   };
+}
+
+/** The administrator who requested it, where it is not done for a run. */
+function deciderOf(request: Fields): Pick<AuditLine, 'decided_by' | 'decided_from'> {
+  const [by, from] = [asText(request['decided_by']), asText(request['decided_from'])];
+  return omitUndefined({ decided_by: by, decided_from: from });
 }
 
 /** The verdict of the command rules, which the caller has checked before. */

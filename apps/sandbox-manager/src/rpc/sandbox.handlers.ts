@@ -7,6 +7,7 @@ import {
   SandboxBlocked,
   SandboxCancel,
   SandboxEdit,
+  SandboxEnd,
   SandboxExec,
   SandboxGlob,
   SandboxGrep,
@@ -32,6 +33,7 @@ import type { z } from 'zod';
 import type { Executor } from '../executions/executor.js';
 import { createEditExecution } from './file-edit.js';
 import { globFiles, grepFiles, listFiles, statFiles } from './file-lookups.js';
+import type { HeldSandboxes } from './held-sandboxes.js';
 import { PathLocks } from './path-locks.js';
 import {
   createCommandExecution,
@@ -52,6 +54,7 @@ export interface SandboxParts {
   readonly plane: Pick<FilePlane, 'leftChanges' | 'notices'>;
   readonly drivers: Pick<SandboxDrivers, 'forNewThread'>;
   readonly outputs: OutputPublisher;
+  readonly held: Pick<HeldSandboxes, 'end'>;
 }
 
 export const SANDBOX_PARTS = Symbol('SandboxParts');
@@ -175,6 +178,12 @@ export class SandboxHandlers {
   async cancel(@Payload() payload: unknown) {
     const request = parseRequest(SandboxCancel, payload);
     return { cancelled: await this.parts.executor.cancel(threadOf(request), request.epoch, request.key) };
+  }
+
+  /** Ends a sandbox for an administrator, who acts for no run. */
+  @MessagePattern(ownSubject(SandboxEnd))
+  end(@Payload() payload: unknown): Promise<z.output<(typeof SandboxEnd)['reply']>> {
+    return this.parts.held.end(parseRequest(SandboxEnd, payload));
   }
 
   @MessagePattern(ownSubject(SandboxPublish))

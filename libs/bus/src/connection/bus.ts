@@ -6,6 +6,7 @@ import type {
   NumberedEvent,
   OutputPiece,
   RpcContract,
+  ScatterContract,
   WakeRole,
 } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
@@ -248,8 +249,28 @@ export interface RpcClient {
   ): Promise<z.output<Reply>>;
 }
 
+export interface Scatter {
+  /**
+   * Asks every process that answers the question and collects their replies for the time of the contract. Replies that break it are
+   * logged and left out. `isCut`: there were more than `maxReplies`.
+   *
+   * @throws {UnavailableError} without a connection, or when it is lost meanwhile
+   */
+  askAll<Request extends z.ZodType, Reply extends z.ZodType>(
+    contract: ScatterContract<Request, Reply>,
+    payload: z.input<Request>,
+    options: { readonly maxReplies: number },
+  ): Promise<{ readonly replies: readonly z.output<Reply>[]; readonly isCut: boolean }>;
+  /** Answers questions from now on, on every connection; a question whose answer fails is logged and gets none. */
+  answerAll<Request extends z.ZodType, Reply extends z.ZodType>(
+    contract: ScatterContract<Request, Reply>,
+    answer: (request: z.output<Request>) => Promise<z.input<Reply>>,
+  ): Unsubscribe;
+}
+
 export interface Bus
   extends RpcClient,
+    Scatter,
     Handoffs,
     RunEvents,
     Cancels,

@@ -8,9 +8,11 @@ export interface Findings {
   readonly faults: string[];
   readonly warnings: string[];
   readonly notices: string[];
+  /** Values of the variables that the file refers to; they may be secrets wherever they are in the configuration. */
+  readonly referenced: string[];
 }
 
-export const emptyFindings = (): Findings => ({ faults: [], warnings: [], notices: [] });
+export const emptyFindings = (): Findings => ({ faults: [], warnings: [], notices: [], referenced: [] });
 
 /** Formats a zod path as a key such as `models[0].name`. */
 function keyOf(root: string, path: readonly PropertyKey[]): string {

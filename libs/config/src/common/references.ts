@@ -59,5 +59,6 @@ function resolveReference(reference: string, key: string, context: { env: Enviro
   }
   const value = variable(context.env, name);
   if (value === undefined) context.findings.faults.push(`${key}: the variable ${name} is not set`);
+  else context.findings.referenced.push(value);
   return value;
 }

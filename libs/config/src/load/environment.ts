@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { UserId } from '@caribou/contracts';
 import { readPathVariable } from '../deerflow/path-variables.js';
@@ -18,6 +19,7 @@ export interface EnvironmentSettings {
   readonly runDir: string;
   readonly extensionsConfigPath: string;
   readonly logLevel: (typeof logLevels)[number] | undefined;
+  readonly healthHost: string;
   readonly healthPort: number;
   readonly otlpEndpoint: string | undefined;
 }
@@ -30,6 +32,8 @@ interface ReadContext {
 
 const BODY_LIMIT_BYTES = 20 * 1024 * 1024;
 const LOOPBACK = '127.0.0.1';
+/** A name of DNS, whose last label is no number (RFC 1123), or it would be a mistyped address. */
+const HOST_NAME = /^(?=.{1,253}$)(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)*(?!\d+$)[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/i;
 
 /**
  * Reads the environment; an invalid value is added to the findings and replaced by its default.
@@ -47,6 +51,7 @@ export function readEnvironment(context: ReadContext, signIn: boolean): Environm
     extensionsConfigPath:
       readPathVariable(context, 'CARIBOU_EXTENSIONS_CONFIG')?.path ?? resolve(context.cwd, 'extensions_config.json'),
     logLevel: oneOf(context, 'LOG_LEVEL', logLevels),
+    healthHost: healthHostOf(context),
     healthPort: portOf(context, 'CARIBOU_HEALTH_PORT') ?? 0,
     otlpEndpoint: urlOf(context, 'OTEL_EXPORTER_OTLP_ENDPOINT', ['http', 'https']),
   };
@@ -79,6 +84,16 @@ function hostOf({ env, findings }: ReadContext, { open, signIn }: { open: boolea
   findings.warnings.push(
     `HOST is not a loopback address and is not used: authentication is off, so the server listens on ${LOOPBACK}; set CARIBOU_API_KEYS, auth.enabled in config.yaml, or CARIBOU_ALLOW_UNAUTHENTICATED=1`,
   );
+  return LOOPBACK;
+}
+
+/** Where health, readiness and metrics of the services without an API are served; they ask nobody for a key. */
+function healthHostOf({ env, findings }: ReadContext): string {
+  const name = 'CARIBOU_HEALTH_HOST';
+  const host = variable(env, name);
+  if (host === undefined) return LOOPBACK;
+  if (isIP(host) !== 0 || HOST_NAME.test(host)) return host;
+  findings.faults.push(`${name}: must be an IP address or a host name, without a port`);
   return LOOPBACK;
 }
 

@@ -74,6 +74,7 @@ describe('loadConfig without a file', () => {
       CARIBOU_ALLOW_UNAUTHENTICATED: 'secret-10',
       OPENAI_BASE_URL: 'secret-11',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'grpc://secret-12',
+      CARIBOU_HEALTH_HOST: 'http://secret-13',
     };
     const faults = faultsOf(() => loadConfig(env, folderWith()));
     expect(faults.map(keyOf).sort()).toEqual([...Object.keys(env), 'CARIBOU_API_KEYS', 'CARIBOU_API_KEYS'].sort());
@@ -86,6 +87,25 @@ describe('loadConfig without a file', () => {
     expect(config.warnings).toEqual([expect.stringMatching(/^HOST /)]);
     expect(loadConfig({ HOST: '0.0.0.0', CARIBOU_ALLOW_UNAUTHENTICATED: '1' }, folderWith()).http.host).toBe('0.0.0.0');
     expect(loadConfig({ CARIBOU_API_KEYS: 'key-12345:bob' }, folderWith()).http.host).toBe('0.0.0.0');
+  });
+
+  test.each(['0.0.0.0', '::', '10.0.0.7', 'fd00::7', 'monitoring.internal', 'host-1'])(
+    'serves health and metrics of the other services at %s',
+    (host) => {
+      expect(loadConfig({ CARIBOU_HEALTH_HOST: host }, folderWith()).healthHost).toBe(host);
+    },
+  );
+
+  test.each(['10.0.0', '10.0.0.7:2027', '[::1]', '10.0.0.300', 'a..b', '-a', 'a b', '/run/health'])(
+    '%s is no host of health and metrics',
+    (host) => {
+      const faults = faultsOf(() => loadConfig({ CARIBOU_HEALTH_HOST: host }, folderWith()));
+      expect(faults).toEqual([expect.stringMatching(/^CARIBOU_HEALTH_HOST: must be an IP address or a host name/)]);
+    },
+  );
+
+  test('health and metrics of the other services stay on loopback unless a host is named', () => {
+    expect(loadConfig({ HOST: '0.0.0.0', CARIBOU_HEALTH_HOST: '' }, folderWith()).healthHost).toBe('127.0.0.1');
   });
 
   test('listens at HOST when users sign in, which is off by default', () => {

@@ -32,6 +32,7 @@ import { modelProblems, type LoadedModels, readModels } from '../deerflow/model-
 import { McpFile } from '../schema/mcp-schema.js';
 import { type Environment, resolveReferences } from '../common/references.js';
 import { Secret } from '../common/secret.js';
+import { setVariables } from './config-sources.js';
 import { readNatsSecurity, readRedisSecurity } from './server-security.js';
 import { InputPolishFile } from '../schema/input-polish-schema.js';
 import { SuggestionsFile } from '../schema/suggestions-schema.js';
@@ -42,7 +43,7 @@ import { warnAboutUnpricedModels } from './unpriced-models.js';
 import { toSandbox } from '../settings/sandbox-config.js';
 import { FilesFile } from '../schema/files-schema.js';
 import { toFiles } from '../settings/files-config.js';
-import { CronsFile, WebhooksFile } from '../schema/timers-schema.js';
+import { CronsFile, ExplainFile, WebhooksFile } from '../schema/timers-schema.js';
 import { toWebConfig } from '../settings/web-config.js';
 import { toWebhooks } from '../settings/webhooks-config.js';
 import { WebFile } from '../schema/web-schema.js';
@@ -111,6 +112,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     runDir: settings.runDir,
     extensionsConfigPath: settings.extensionsConfigPath,
     logLevel: settings.logLevel ?? level,
+    healthHost: settings.healthHost,
     healthPort: settings.healthPort,
     ...(settings.otlpEndpoint === undefined ? {} : { otlpEndpoint: new Secret(settings.otlpEndpoint) }),
     clocks: camelKeys(checkClocks(section(ClocksFile, 'clocks', from), findings)),
@@ -119,6 +121,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
     usage,
     crons: camelKeys(section(CronsFile, 'crons', from)),
+    explain: camelKeys(section(ExplainFile, 'explain', from)),
     ...(file['files'] === undefined ? {} : { files: toFiles(section(FilesFile, 'files', from), settings.homeDir) }),
     webhooks: toWebhooks(section(WebhooksFile, 'webhooks', from)),
     sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
@@ -139,6 +142,11 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     ),
     tools,
     chain: chainOf(from, read, folder),
+    origins: {
+      sections: [...new Set([...Object.keys(fields), ...Object.keys(file)])],
+      variables: setVariables(context.env),
+      referenced: new Secret(findings.referenced),
+    },
     warnings: findings.warnings,
     notices: findings.notices,
     problems: modelProblems(models),

@@ -10,7 +10,7 @@ import { NatsFile, StoreFile } from './server-schema.js';
 import { InputPolishFile } from './input-polish-schema.js';
 import { integer, ms } from './setting-kinds.js';
 import { FilesFile } from './files-schema.js';
-import { CronsFile, WebhooksFile } from './timers-schema.js';
+import { CronsFile, ExplainFile, WebhooksFile } from './timers-schema.js';
 import { SuggestionsFile } from './suggestions-schema.js';
 import { UsageFile } from './usage-schema.js';
 import { WebFile } from './web-schema.js';
@@ -258,6 +258,7 @@ export const sections = {
   store: StoreFile,
   quotas: QuotasFile,
   usage: UsageFile,
+  explain: ExplainFile,
   ...{ crons: CronsFile, files: FilesFile, webhooks: WebhooksFile },
   clocks: ClocksFile,
 } as const;

@@ -20,6 +20,13 @@ export const CronsFile = z
   })
   .describe('Runs at set times (docs/crons.md)');
 
+export const ExplainFile = z
+  .object({
+    enabled: z.boolean().default(true).describe('Store for each run what happened in it, step by step'),
+    retention_ms: ms(3 * DAY, 30 * DAY).describe('How long that is stored after the end of the run'),
+  })
+  .describe('Traces of runs (docs/explain.md)');
+
 export const WebhooksFile = z
   .object({
     secret: z

@@ -9,7 +9,7 @@ import type { DialectName, ProtocolName } from '../common/dialects.js';
 import type { ClocksFile, logLevels, RunnerFile, TitleFile, UploadsFile } from '../schema/file-schema.js';
 import type { QuotasFile } from '../schema/quotas-schema.js';
 import type { UsageFile } from '../schema/usage-schema.js';
-import type { CronsFile } from '../schema/timers-schema.js';
+import type { CronsFile, ExplainFile } from '../schema/timers-schema.js';
 import type { McpFile } from '../schema/mcp-schema.js';
 import type { Secret } from '../common/secret.js';
 import type { InputPolishFile } from '../schema/input-polish-schema.js';
@@ -22,6 +22,7 @@ import type { WebhooksConfig } from './webhooks-config.js';
 export type ClocksConfig = CamelKeys<z.output<typeof ClocksFile>>;
 export type RunnerConfig = CamelKeys<z.output<typeof RunnerFile>>;
 export type QuotasConfig = CamelKeys<z.output<typeof QuotasFile>>;
+export type ExplainConfig = CamelKeys<z.output<typeof ExplainFile>>;
 export type CronsConfig = CamelKeys<z.output<typeof CronsFile>>;
 export type UsageConfig = CamelKeys<z.output<typeof UsageFile>>;
 export type TitleConfig = CamelKeys<z.output<typeof TitleFile>>;
@@ -186,6 +187,8 @@ export interface Config {
   /** Absolute path; the file need not exist. */
   readonly extensionsConfigPath: string;
   readonly logLevel: LogLevelName;
+  /** Host at which the services without an HTTP surface serve /health, /ready and /metrics, without authentication. */
+  readonly healthHost: string;
   /** Port of /health, /ready and /metrics of the services without an HTTP surface; 0 takes any free port. */
   readonly healthPort: number;
   /** Base URL of an OTLP/HTTP collector of traces; absent: no traces. */
@@ -197,6 +200,8 @@ export interface Config {
   readonly quotas: QuotasConfig;
   readonly usage: UsageConfig;
   readonly crons: CronsConfig;
+  /** Traces of runs. */
+  readonly explain: ExplainConfig;
   /** Absent: files lie on a data volume that all machines share. */
   readonly files?: FilesConfig;
   readonly webhooks: WebhooksConfig;
@@ -216,6 +221,14 @@ export interface Config {
   readonly tools: ToolsConfig;
   /** Sections of the middlewares, by their key in the file. */
   readonly chain: ChainConfig;
+  /** Where the configuration comes from; `referenced` are the values of the variables that the file refers to. */
+  readonly origins: {
+    /** Sections that the file has. */
+    readonly sections: readonly string[];
+    /** Names of the variables that are set, of those that are read. */
+    readonly variables: readonly string[];
+    readonly referenced: Secret<readonly string[]>;
+  };
   /** Settings without effect, one line each, with what to do instead. */
   readonly warnings: readonly string[];
   /** Settings that are applied in another way than the file says, one line each. */

@@ -1,3 +1,5 @@
+import { FleetInfo, FleetSandboxes } from '../rpc/scatter.js';
+import { SandboxEnd } from '../rpc/sandbox-end.js';
 import { SandboxPublish, SandboxPublishLeft } from '../rpc/sandbox-publish.js';
 import { SandboxBlocked, SandboxAcquire, SandboxProbe, managerSubject } from '../rpc/sandbox.js';
 import type { ServiceName } from './services.js';
@@ -25,8 +27,6 @@ export interface BusAccess {
   readonly publish: readonly string[];
   /** Subjects; one followed by a space and a name may only be subscribed to as a member of that queue group. */
   readonly subscribe: readonly string[];
-  /** May send one reply to each request that it received, on the request's reply subject. */
-  readonly replies: boolean;
   /** Whether this service creates and changes streams and their consumers. */
   readonly makesStreams: boolean;
   /** Prefix of the service's reply subjects, to which no other service may subscribe. */
@@ -98,6 +98,10 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
       // Reads and changes of files whose newest state only their manager has.
       managerSubject(ANY, SandboxPublish),
       managerSubject(ANY, SandboxPublishLeft),
+      // What administrators ask and do.
+      FleetInfo.name,
+      FleetSandboxes.name,
+      managerSubject(ANY, SandboxEnd),
       ...inspect('turns'),
     ],
     subscribe: [runEventsSubject(ANY), threadRunSubject(ANY, ANY)],
@@ -141,9 +145,12 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
   },
   'sandbox-manager': {
     publish: [COMMAND_OUTPUTS],
-    subscribe: [SandboxAcquire.name, SandboxProbe.name, SandboxBlocked.name, managerSubject(ANY, { name: ANY })].map(
-      (subject) => `${subject} ${MANAGERS_QUEUE}`,
-    ),
+    subscribe: [
+      ...[SandboxAcquire.name, SandboxProbe.name, SandboxBlocked.name, managerSubject(ANY, { name: ANY })].map(
+        (subject) => `${subject} ${MANAGERS_QUEUE}`,
+      ),
+      FleetSandboxes.name,
+    ],
   },
 };
 
@@ -152,8 +159,8 @@ export function busAccess(service: ServiceName): BusAccess {
   const { publish, subscribe } = subjects[service];
   return {
     publish,
-    subscribe: [...subscribe, `${inboxPrefix(service)}.>`],
-    replies: service === 'sandbox-manager' || service === 'agent-runner',
+    // Every process answers the question of a gateway about itself.
+    subscribe: [...subscribe, FleetInfo.name, `${inboxPrefix(service)}.>`],
     makesStreams: service === 'agent-runner',
     inboxPrefix: inboxPrefix(service),
   };

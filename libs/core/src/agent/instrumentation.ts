@@ -52,6 +52,8 @@ const SHOWN_FROM_MS = 1;
 export class ChainRecorder {
   private readonly parts = new Map<string, Counted>();
   private readonly epochMs: number;
+  /** The sums when the current step began. */
+  private before = new Map<string, Counted>();
 
   constructor(private readonly clock: Pick<Clock, 'now' | 'monotonicMs'>) {
     this.epochMs = clock.now() - clock.monotonicMs();
@@ -78,16 +80,20 @@ export class ChainRecorder {
   }
 
   /** The time in all hooks, and the middlewares that took time or decided something, the slowest first. */
-  summary(): { readonly durationMs: number; readonly chain: readonly ChainPart[] } {
-    const all = [...this.parts].map(([middleware, { ms, calls, decisions }]) => ({
-      middleware,
-      ms: toTenths(ms),
-      calls,
-      decisions: [...decisions].map(([decision, times]) => (times === 1 ? decision : `${decision} ×${times}`)),
-    }));
-    const shown = all.filter(({ ms, decisions }) => ms >= SHOWN_FROM_MS || decisions.length > 0);
-    const durationMs = toTenths([...this.parts.values()].reduce((sum, { ms }) => sum + ms, 0));
-    return { durationMs, chain: shown.sort((one, other) => other.ms - one.ms) };
+  summary(): ChainSummary {
+    return summaryOf(this.parts);
+  }
+
+  /** The same of the work since `beginStep`. */
+  stepSummary(): ChainSummary {
+    const { before } = this;
+    return summaryOf(new Map([...this.parts].map(([name, part]) => [name, differenceOf(part, before.get(name))])));
+  }
+
+  beginStep(): void {
+    this.before = new Map(
+      [...this.parts].map(([name, part]) => [name, { ...part, decisions: new Map(part.decisions) }]),
+    );
   }
 
   private part(middleware: string): Counted | undefined {
@@ -97,6 +103,32 @@ export class ChainRecorder {
     this.parts.set(middleware, fresh);
     return fresh;
   }
+}
+
+/** What the middlewares of a run, or of one step, cost together. */
+export interface ChainSummary {
+  readonly durationMs: number;
+  readonly chain: readonly ChainPart[];
+}
+
+function summaryOf(parts: ReadonlyMap<string, Counted>): ChainSummary {
+  const all = [...parts].map(([middleware, { ms, calls, decisions }]) => ({
+    middleware,
+    ms: toTenths(ms),
+    calls,
+    decisions: [...decisions].map(([decision, times]) => (times === 1 ? decision : `${decision} ×${times}`)),
+  }));
+  const shown = all.filter(({ ms, decisions }) => ms >= SHOWN_FROM_MS || decisions.length > 0);
+  const durationMs = toTenths([...parts.values()].reduce((sum, { ms }) => sum + ms, 0));
+  return { durationMs, chain: shown.sort((one, other) => other.ms - one.ms) };
+}
+
+function differenceOf(now: Counted, before: Counted | undefined): Counted {
+  if (before === undefined) return now;
+  const decisions = [...now.decisions]
+    .map(([decision, times]) => [decision, times - (before.decisions.get(decision) ?? 0)] as const)
+    .filter(([, times]) => times > 0);
+  return { ms: now.ms - before.ms, calls: now.calls - before.calls, decisions: new Map(decisions) };
 }
 
 const toTenths = (ms: number): number => Math.round(ms * 10) / 10;

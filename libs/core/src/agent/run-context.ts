@@ -2,6 +2,7 @@ import type { RunContextValues, RunEvent } from '@caribou/contracts';
 import type { Clock } from '../util/clock.js';
 import type { Logger } from '../util/logger.js';
 import type { Instrumented } from './instrumentation.js';
+import type { StepTracer } from './step-trace.js';
 import type { InterruptAnswer, InterruptRequest } from '../ports/interrupt-request.js';
 
 /** The information about a run that its hooks and tools receive. */
@@ -22,6 +23,8 @@ export interface RunContext extends Instrumented {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Records calls for the run's trace; absent when none is stored. */
+  readonly tracer?: StepTracer;
   /**
    * Publishes an event to the run's watchers. Resolves when it is queued (back-pressure when the queue is full),
    * without waiting for the log. Rejects with FencedError when the run was lost.

@@ -13,6 +13,8 @@ import type { RunContext } from './run-context.js';
 export interface ToolOutcome {
   readonly content: Content;
   readonly isError?: boolean;
+  /** The call may have taken effect, and its result is lost. */
+  readonly isUnknown?: boolean;
   readonly artifact?: unknown;
   readonly additionalKwargs?: Readonly<Record<string, unknown>>;
   /** Id of the tool message; by default derived from the tool call's id, so that it is the same after a takeover. */

@@ -55,6 +55,7 @@ export const unknownOutcome = (reason: string): ToolOutcome => ({
     `Error: The outcome of this call is unknown: ${reason}. It may have taken effect. It was not repeated; ` +
     'check what it was to change before you call it again.',
   isError: true,
+  isUnknown: true,
 });
 
 /** Stores the outcome. A failure to do so is only logged, since the outcome itself is known. */

@@ -76,6 +76,11 @@ export class WorkspaceQuota implements ThreadQuota {
     return known === undefined || this.excess(known) !== null ? this.measure(thread) : known;
   }
 
+  /** The last figure, however old it is; undefined when none was measured. */
+  lastUsage(thread: ThreadKey): DiskUsage | undefined {
+    return this.known.get(keyOf(thread))?.usage;
+  }
+
   async measure(thread: ThreadKey): Promise<DiskUsage> {
     const key = keyOf(thread);
     const beganMs = this.nowMs();

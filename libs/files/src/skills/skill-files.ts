@@ -1,7 +1,8 @@
-import { lstat, readdir, rm } from 'node:fs/promises';
+import { lstat, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { InstalledSkill } from '@caribou/contracts';
-import { errnoOf } from '@caribou/core';
+import { errnoOf, type OpenFile } from '@caribou/core';
+import { openLocalFile } from '../open-file.js';
 import { skillDirectory } from './skill-directories.js';
 import { StagingDirectory } from './skill-staging.js';
 
@@ -29,6 +30,12 @@ export interface SkillStaging {
 
 /** The files of skills that users installed. */
 export interface SkillFiles {
+  /**
+   * Stores an archive that is being received, outside of all threads; closing it removes it.
+   *
+   * @throws {FileRefusedError} `no_space`
+   */
+  receive(userId: string, content: AsyncIterable<Uint8Array>): Promise<OpenFile>;
   openStaging(userId: string): Promise<SkillStaging>;
   /** Idempotent. */
   remove(userId: string, id: string): Promise<void>;
@@ -46,6 +53,15 @@ export interface SkillFiles {
  */
 export function skillFiles(homeDir: string, { minFreeBytes }: { readonly minFreeBytes: number }): SkillFiles {
   return {
+    receive: async (userId, content) => {
+      const staging = await StagingDirectory.open(homeDir, userId, minFreeBytes);
+      try {
+        return await receiveInto(staging, content);
+      } catch (error) {
+        await staging.close();
+        throw error;
+      }
+    },
     openStaging: async (userId) => {
       const staging = await StagingDirectory.open(homeDir, userId, minFreeBytes);
       return {
@@ -66,6 +82,18 @@ export function skillFiles(homeDir: string, { minFreeBytes }: { readonly minFree
       await removeOld(skillDirectory(homeDir, userId, 'installed'), knownIds);
     },
   };
+}
+
+const ARCHIVE = 'archive';
+
+async function receiveInto(staging: StagingDirectory, content: AsyncIterable<Uint8Array>): Promise<OpenFile> {
+  await staging.write([ARCHIVE], content, { isProgram: false });
+  const file = await openLocalFile(await open(join(staging.path, ARCHIVE)));
+  const close = async (): Promise<void> => {
+    await file.close();
+    await staging.close();
+  };
+  return { ...file, close };
 }
 
 /** Removes directories that were not touched for long, except the known ones. */

@@ -44,6 +44,7 @@ export type RunKey = ThreadKey & { readonly runId: string };
 interface ExecutorOptions {
   readonly afterCancel?: AfterCancel;
   readonly sandbox?: FakeSandbox;
+  readonly storesTraces?: boolean;
   readonly onMemoryQueued?: (thread: ThreadKey) => void;
 }
 

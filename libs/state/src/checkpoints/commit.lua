@@ -1,7 +1,7 @@
 #!lua
 --[[ Writes a state as the head of its thread for the run that owns it, and appends to the run's log, in one step.
   KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, after those of run-commit.lua, `joined` (waiting-list.lua),
-              `goal_change` (goal-change.lua), and `unless_overtaken`: nothing is written when a client has asked for something
+              with a trace `trace`, {texts} (trace.lua), and the text of the step as last text but those; `goal_change` (goal-change.lua), and `unless_overtaken`: nothing is written when a client has asked for something
   Reply  {'ok', checkpoint id, its time, number of the first event, cancel flag or '', what the ledger says of the budgets (p.budgets and
           p.usage_prefix: also without usage); of a commit that was there already only whether one is used up; the messages that wait
           to join the run as waiting-list.lua has them, '1' when it is to pause, the change of the goal that it is to make: each absent
@@ -12,6 +12,7 @@
 -- @include ../includes/run-commit.lua
 -- @include ../steering/waiting-list.lua
 -- @include ../goals/goal-change.lua
+-- @include ../includes/trace.lua
 local function is_spent(run)
   return p.budgets and spent_budget(p.usage_prefix, p.budgets, run.user_id, run.api_key or '')
 end
@@ -42,6 +43,10 @@ local id, created_at, changed, used = commit_step(record, run)
 remove_joined(record, run, used)
 settle_goal_change(record, used)
 if budget ~= 'spent' and is_spent(run) then budget = 'spent' end
+if p.trace then
+  append_list(used, trace_step(run, id, take()))
+  store_trace_texts(p.trace.texts)
+end
 append_to(used, 'tries', 0, 'open', '', 'updated_at', now_iso)
 if p.input_committed then append_to(used, 'input_committed', '1') end
 if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end

@@ -1,8 +1,10 @@
-import { BugError, ConflictError, NotFoundError, QuotaError } from '@caribou/contracts';
+import { ConflictError, NotFoundError, QuotaError } from '@caribou/contracts';
 import type { CronDraft, CronRun, CronStore, StoredCron, TakenCrons } from '../ports/cron-store.js';
 import { BeingErasedError } from '../ports/erasure-store.js';
 import type { RedisConnection } from '../redis/connection.js';
+import { readSetPage, type SetQuery } from '../operator/set-page.js';
 import { parsePendingMember } from '../redis/keys.js';
+import { foreignType } from '../redis/redis-errors.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';
 import { cronOf } from './cron-codec.js';
@@ -33,9 +35,6 @@ const usedUp = (used: number): ConflictError =>
   new ConflictError(`max_runs: all ${used} runs are used up; set it to more in the same request, or to null`, {
     details: { field: 'max_runs', used },
   });
-
-const foreignType = (key: unknown): BugError =>
-  new BugError('a key of the store holds a foreign type', { details: { key } });
 
 async function readClock(redis: RedisConnection): Promise<number> {
   const [seconds, micros] = await redis.use((client) => client.time());
@@ -103,6 +102,7 @@ export function redisCrons(redis: RedisConnection, { maxPerUser }: CronOptions):
       const crons = await Promise.all((await listIds(userId)).map((cronId) => read(userId, cronId)));
       return crons.filter((cron) => cron !== null);
     },
+    page: (query) => pageOfCrons(redis, read, query),
     remove,
     take: async ({ limit, perUser, leaseMs }) =>
       takenOf(
@@ -125,6 +125,18 @@ export function redisCrons(redis: RedisConnection, { maxPerUser }: CronOptions):
       for (const cronId of await listIds(userId)) await remove(userId, cronId);
     },
   };
+}
+
+/** Crons of all users that have a due time, the next one first. */
+async function pageOfCrons(
+  redis: RedisConnection,
+  read: (userId: string, cronId: string) => Promise<StoredCron | null>,
+  query: SetQuery,
+): ReturnType<CronStore['page']> {
+  const { members, nextCursor } = await readSetPage(redis, redis.keys.cron('none', 'none').due, query);
+  const listed = members.map(({ member }) => parsePendingMember(member));
+  const crons = await Promise.all(listed.map(({ userId, threadId: cronId }) => read(userId, cronId)));
+  return { crons: crons.filter((cron) => cron !== null), nextCursor };
 }
 
 const isEmpty = (flat: unknown): boolean => Array.isArray(flat) && flat.length === 0;

@@ -6,6 +6,7 @@ import { type StoreOptions, storeSettings } from '../redis/store-settings.js';
 import { callThread } from '../redis/thread-call.js';
 import { toEndedRuns } from '../runs/admission.js';
 import { readRun } from '../runs/run-records.js';
+import { traceTtl } from '../traces/trace-call.js';
 import { endParams } from '../shared/timed-params.js';
 
 const scripts = { due: loadScript('delayed/due-delayed'), start: loadScript('delayed/start-delayed') };
@@ -35,6 +36,7 @@ export function redisDelayedRuns(redis: RedisConnection, options: StoreOptions):
           ...endParams(redis, run.userId),
           run: run.runId,
           events_ttl_ms: settings.eventsTtlMs,
+          ...traceTtl(settings),
           idempotency_ttl_ms: settings.idempotencyTtlMs,
           max_log_bytes: settings.maxLogBytes,
         },

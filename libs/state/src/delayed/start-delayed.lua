@@ -1,7 +1,7 @@
 #!lua
 --[[ Puts a run whose time has come into the inbox of its thread. The strategies interrupt and rollback take effect now; a run
   with another strategy waits for the runs before it.
-  KEYS, ARGV  thread.lua; parameters run, delayed (delayed.lua), outbox (announce-end.lua), events_ttl_ms, idempotency_ttl_ms, max_log_bytes
+  KEYS, ARGV  thread.lua; parameters run, delayed (delayed.lua), outbox (announce-end.lua), events_ttl_ms, trace_ttl_ms (trace.lua), idempotency_ttl_ms, max_log_bytes
   Reply  {'ok', ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …}, 1 when a run of the
           thread is under way}
          {'none'}: the run does not wait; {'early'}: its time has not come; {'damaged', key} ]]

@@ -22,7 +22,8 @@ const memberOf = ({ userId, threadId }: Erasure): string =>
 
 /** Deletions whose files still exist: a hash of those to be moved aside, a sorted set of those that were. */
 export function redisErasures(redis: RedisConnection): ErasureStore {
-  const { erasing, erased, accounts } = redis.keys;
+  const { erasing, erased, accounts, accountOrder, administrators } = redis.keys;
+  const ofAllAccounts = [accounts, accountOrder, administrators];
   if (erasing === undefined) throw new BugError('threads of this part of the store have no files');
   const accountKeys = (userId: string): string[] => {
     const { record, sessions } = redis.keys.account(userId);
@@ -71,7 +72,7 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
       if (keys.length > 0) await redis.use((client) => client.unlink(...keys));
     },
     closeAccount: async (userId) => {
-      await redis.run(scripts.finishUser, [accounts, ...accountKeys(userId)], [userId]);
+      await redis.run(scripts.finishUser, [...ofAllAccounts, ...accountKeys(userId)], [userId]);
     },
     forgetUser: async (userId) => {
       const { inFlight, stored } = redis.keys.thread({ userId, threadId: userId });
@@ -84,13 +85,14 @@ export function redisErasures(redis: RedisConnection): ErasureStore {
         heads,
         versions,
         redis.keys.profile(userId),
+        ...Object.values<string>({ ...redis.keys.traceTexts(userId) }),
         redis.keys.skills(userId),
         redis.keys.threads(userId),
         redis.keys.files({ userId, threadId: userId }).filed,
       ];
       const { waiting, running } = redis.keys.turnsOf(userId);
       const listed = [waiting, running, redis.keys.interrupted(userId)];
-      const keys = [accounts, ...accountKeys(userId), ...own, inFlight, stored, ...listed];
+      const keys = [...ofAllAccounts, ...accountKeys(userId), ...own, inFlight, stored, ...listed];
       await redis.run(scripts.finishUser, keys, [userId]);
       await redis.use((client) => client.zrem(redis.keys.turns.ready, userId));
     },

@@ -1,3 +1,4 @@
+import type { AdminLine } from '../ports/admission.js';
 import type { RedisConnection } from '../redis/connection.js';
 
 /** One completed operation on a sandbox. Absent fields do not apply or are unknown. */
@@ -25,6 +26,9 @@ export interface AuditLine {
   readonly duration_ms: number;
   readonly manager_id: string;
   readonly driver?: string;
+  /** The administrator who did it to the sandbox of another user, and the address of the client. */
+  readonly decided_by?: string;
+  readonly decided_from?: string;
 }
 
 export interface AuditLog {
@@ -53,3 +57,8 @@ export function redisAuditLog(redis: RedisConnection): AuditLog {
     },
   };
 }
+
+/** The parameter `audit` of scripts that write what an administrator did (`letters/audit-line.lua`). */
+export const auditLineParams = ({ keys }: RedisConnection, line: AdminLine) => ({
+  audit: { key: keys.audit, line: JSON.stringify(line), max: MAX_AUDIT_LINES },
+});

@@ -7,6 +7,8 @@ const scripts = { renew: loadScript('executions/renew-manager'), bind: loadScrip
 
 /** How long after the end of a manager's lease its lapse can still be detected. */
 const SEEN_TTL_MS = 24 * 3_600_000;
+/** For how long the end of a lease is reported to those who list managers. */
+const REPORT_MS = 60_000;
 
 const recordOf = ([managerId, sandboxId, driver]: readonly string[]): SandboxRecord => ({
   managerId: managerId ?? '',
@@ -26,13 +28,18 @@ export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
     renewManager: async (managerId, ttlMs) => {
       const lapsed = await redis.run(
         scripts.renew,
-        [keys.manager(managerId), keys.managerSeen(managerId)],
-        [ttlMs, SEEN_TTL_MS],
+        [keys.manager(managerId), keys.managerSeen(managerId), keys.managers],
+        [ttlMs, SEEN_TTL_MS, managerId, REPORT_MS],
       );
       return { lapsed: lapsed === 1 };
     },
     releaseManager: async (managerId) => {
-      await redis.use((client) => client.del(keys.manager(managerId), keys.managerSeen(managerId)));
+      await redis.use((client) =>
+        Promise.all([
+          client.del(keys.manager(managerId), keys.managerSeen(managerId)),
+          client.zrem(keys.managers, managerId),
+        ]),
+      );
     },
     isManagerAlive: async (managerId) => (await redis.use((client) => client.exists(keys.manager(managerId)))) === 1,
     binding: async (thread) => {

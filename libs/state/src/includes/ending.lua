@@ -2,6 +2,7 @@
 -- @include ended-record.lua
 -- @include ../outbox/announce-end.lua
 -- @include ../steering/waiting-list.lua
+-- @include trace.lua
 
 -- Updates the thread's position in the index by `updated_at`; a temporary thread is in no index.
 local function list_thread(record)
@@ -35,23 +36,26 @@ end
 
 local function forget_run(record, run)
   release_bytes(run.stored)
-  redis.call('DEL', run_key(run.run_id), kwargs_key(run.run_id))
+  redis.call('DEL', run_key(run.run_id), kwargs_key(run.run_id), trace_key(run.run_id))
   redis.call('ZREM', runs_key, run.run_id)
   release_base(record, run.base_checkpoint_id)
   release_base(record, run.fork_checkpoint_id)
 end
 
 -- Adds the terminal event and, for a run with a webhook, its event; the log remains for p.events_ttl_ms, the run's idempotency key for p.idempotency_ttl_ms.
-local function add_end(run, status)
+-- `checkpoint` and `text`, which may be absent: those of the last step, for the trace.
+local function add_end(run, status, checkpoint, text)
   add_event(run, '{"kind":"end","status":"' .. status .. '"}')
   redis.call('PEXPIRE', events_key(run.run_id), p.events_ttl_ms)
   redis.call('SREM', in_flight_key, run.run_id)
   announce_end(run, status)
+  end_trace(run, status, checkpoint, text)
   if run.idempotency then redis.call('PEXPIRE', run.idempotency, p.idempotency_ttl_ms) end
 end
 
 -- Ends a run that never had an owner; the caller removes it from the inbox. Returns its id and the number of `end`.
-local function end_queued(record, run, action)
+local function end_queued(record, run, action, by)
+  add_trace(run, 'x', now_ms, action, by or '-')
   add_end(run, 'interrupted')
   if action == 'rollback' then
     forget_waiting(record, run.run_id)
@@ -64,11 +68,12 @@ local function end_queued(record, run, action)
   return { run.run_id, run.seq }
 end
 
--- A rollback may replace an interrupt, as it does more; no request revokes a rollback.
-local function set_cancel(run, action)
+-- A rollback may replace an interrupt, as it does more; no request revokes a rollback. `by`: who asks, for the trace.
+local function set_cancel(run, action, by)
   if run.cancel == 'rollback' or run.cancel == action then return end
   run.cancel, run.updated_at = action, now_iso
   redis.call('HSET', run_key(run.run_id), 'cancel', action, 'updated_at', now_iso)
+  add_trace(run, 'x', now_ms, action, by or '-')
 end
 
 -- An ended temporary thread stays readable as long as its run's log, for clients that wait for the run's values. Its files
@@ -79,7 +84,7 @@ local function expire_thread()
   if p.files then redis.call('UNLINK', record_key .. ':files') end
   if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
   for _, key in ipairs({ record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, usage_key, feed_key,
-    executions_key, owner_key, steering_key }) do
+    executions_key, owner_key, steering_key, trace_texts_key, trace_texts_key .. ':ends' }) do
     redis.call('PEXPIRE', key, p.events_ttl_ms)
   end
   for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do
@@ -87,6 +92,7 @@ local function expire_thread()
     redis.call('HDEL', run_key(run_id), 'stored')
     redis.call('PEXPIRE', run_key(run_id), p.events_ttl_ms)
     redis.call('PEXPIRE', kwargs_key(run_id), p.events_ttl_ms)
+    redis.call('PEXPIRE', trace_key(run_id), p.events_ttl_ms)
   end
 end
 

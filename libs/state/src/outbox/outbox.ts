@@ -1,21 +1,18 @@
-import type {
-  FailedEvent,
-  OutboxLimits,
-  OutboxStore,
-  TakenEvents,
-  WaitingEvent,
-  WebhookEvent,
-} from '../ports/outbox-store.js';
+import type { OutboxLimits, OutboxStore, TakenEvents, WebhookEvent } from '../ports/outbox-store.js';
+import { auditLineParams } from '../executions/audit-log.js';
+import { letterId, letterParams } from '../letters/letter-params.js';
 import type { RedisConnection } from '../redis/connection.js';
+import { foreignType } from '../redis/redis-errors.js';
 import { hashOf } from '../redis/hash.js';
 import { loadScript } from '../redis/scripts.js';
-import { parseStored } from '../redis/stored-json.js';
+import { listEvents, pageOfEvents } from './waiting-events.js';
 import { compressTexts, expandText, type StoredText } from '../redis/stored-text.js';
 
 const scripts = {
   take: loadScript('outbox/take-events'),
   storeBody: loadScript('outbox/store-body'),
   settle: loadScript('outbox/settle-event'),
+  hasten: loadScript('outbox/hasten-event'),
 };
 
 /** The outbox in Redis. */
@@ -44,7 +41,7 @@ export function redisOutbox(redis: RedisConnection, limits: OutboxLimits): Outbo
       return stored === null ? null : expandText(stored);
     },
     settle: async ({ userId: user, eventId: event }, token, outcome) => {
-      const [settled] = (await run(scripts.settle, {
+      const [settled, key] = (await run(scripts.settle, {
         user,
         event,
         token,
@@ -53,23 +50,17 @@ export function redisOutbox(redis: RedisConnection, limits: OutboxLimits): Outbo
         delay_ms: outcome.kind === 'retry' ? outcome.delayMs : 0,
         max_age_ms: limits.maxAgeMs,
         max_failed: limits.maxFailed,
-      })) as ['delivered' | 'retry' | 'failed' | 'lost'];
+        letters: letterParams(redis),
+        letter: letterId('webhook', user, event),
+      })) as ['delivered' | 'retry' | 'failed' | 'lost' | 'damaged', unknown];
+      if (settled === 'damaged') throw foreignType(key);
       return settled;
     },
-    list: async (userId) => {
-      const keys = redis.keys.outbox(userId);
-      const [scored, failed] = await redis.use((client) =>
-        Promise.all([
-          client.zrange(keys.waiting, 0, MAX_LISTED - 1, 'WITHSCORES'),
-          client.lrange(keys.failed, 0, limits.maxFailed - 1),
-        ]),
-      );
-      const ids = scored.filter((_, index) => index % 2 === 0);
-      const hashes = await redis.use((client) =>
-        Promise.all(ids.map((id) => client.hmget(keys.events + id, ...LISTED_FIELDS))),
-      );
-      const waiting = ids.flatMap((id, index) => waitingOf(id, Number(scored[2 * index + 1]), hashes[index] ?? []));
-      return { waiting, failed: failed.map((text) => parseStored<FailedEvent>(text)) };
+    list: (userId) => listEvents(redis, userId, limits.maxFailed),
+    page: (query) => pageOfEvents(redis, query),
+    hasten: async (userId, eventId, line) => {
+      const params = { ...prefixes, user: userId, event: eventId, ...auditLineParams(redis, line) };
+      return (await redis.run(scripts.hasten, [all, users], [JSON.stringify(params)])) as 'ok' | 'none' | 'busy';
     },
     removeAll: async (userId) => {
       const keys = redis.keys.outbox(userId);
@@ -84,10 +75,6 @@ export function redisOutbox(redis: RedisConnection, limits: OutboxLimits): Outbo
     },
   };
 }
-
-/** Maximum number of waiting events of one list. */
-const MAX_LISTED = 100;
-const LISTED_FIELDS = ['url', 'thread_id', 'status', 'ended_at', 'attempts', 'error'];
 
 async function takenOf(reply: unknown): Promise<TakenEvents> {
   const [now, wait, found] = reply as readonly [string, string, readonly (readonly [string, string, unknown])[]];
@@ -114,21 +101,4 @@ async function eventOf(userId: string, eventId: string, flat: unknown): Promise<
     attempts: Number(text('attempts')),
     body: body === undefined ? null : await expandText(body),
   };
-}
-
-function waitingOf(eventId: string, atMs: number, values: readonly (string | null)[]): WaitingEvent[] {
-  const [url, threadId, status, endedAt, attempts, error] = values;
-  if (url === null || url === undefined) return [];
-  return [
-    {
-      event_id: eventId,
-      url,
-      thread_id: threadId ?? '',
-      status: status ?? '',
-      ended_at: endedAt ?? '',
-      attempts: Number(attempts),
-      error: error ?? null,
-      next_attempt_at: new Date(atMs).toISOString(),
-    },
-  ];
 }

@@ -8,8 +8,13 @@ import { summaryOf } from '../runs/run-codec.js';
 const script = loadScript('pause/pause');
 
 /** Asks a run to stop at its next step. @throws {NotFoundError} {ConflictError} */
-export async function requestPause(redis: RedisConnection, thread: ThreadKey, runId: string): Promise<RunSummary> {
-  const reply = await callThread(redis, thread, script, { params: { run: runId } });
+export async function requestPause(
+  redis: RedisConnection,
+  thread: ThreadKey,
+  runId: string,
+  by?: string,
+): Promise<RunSummary> {
+  const reply = await callThread(redis, thread, script, { params: { run: runId, paused_by: by } });
   if (reply[0] !== 'ok') throw pauseRefusal(reply, runId);
   return summaryOf(reply[1]);
 }

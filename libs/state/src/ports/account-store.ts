@@ -26,6 +26,14 @@ export interface NewSession extends SessionKey {
   readonly remembered: boolean;
 }
 
+/** A session as its account lists it. Times are ms since 1970. */
+export interface OpenSession {
+  readonly digest: string;
+  readonly openedAtMs: number;
+  readonly endsAtMs: number;
+  readonly remembered: boolean;
+}
+
 export interface SessionHolder {
   readonly account: Account;
   readonly remembered: boolean;
@@ -72,7 +80,127 @@ export interface AccountStore {
   openSession(session: NewSession, password: string): Promise<boolean>;
   /** The holder of this session; null when it has ended or never existed. */
   session(key: SessionKey): Promise<SessionHolder | null>;
+  /** The sessions of an account that have not ended, the newest first. There are at most 50. */
+  sessions(userId: string): Promise<OpenSession[]>;
   closeSession(key: SessionKey): Promise<void>;
+  /** Ends sessions of an account; returns how many of them had not ended yet. */
+  closeSessions(userId: string, digests: readonly string[]): Promise<number>;
   /** Replaces password and, if given, e-mail, and ends all sessions but the new one. */
   changePassword(change: PasswordChange): Promise<ChangeOutcome>;
+}
+
+/** A page of a list. */
+export interface PageRequest {
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** What an administrator changed about keys or accounts, for the audit stream; the store adds the time as `at`. */
+export interface AccessLine {
+  readonly id: string;
+  readonly operation:
+    | 'api_key.create'
+    | 'api_key.rotate'
+    | 'api_key.revoke'
+    | 'account.set_role'
+    | 'account.end_sessions';
+  /** The user whose key or account it is; absent for a key that is only named. */
+  readonly user_id?: string;
+  readonly api_key_id?: string;
+  readonly what: string;
+  readonly verdict: 'ok';
+  /** User id of the administrator. */
+  readonly decided_by: string;
+  /** Label of the API key that the administrator used. */
+  readonly decided_with?: string;
+  /** Address of the client. */
+  readonly decided_from: string;
+}
+
+/** An API key that an administrator made, without its secret. Times are ms since 1970; absent ones do not apply. */
+export interface StoredApiKey {
+  readonly keyId: string;
+  readonly name: string;
+  readonly userId: string;
+  readonly role: 'user' | 'administrator';
+  /** SHA-256 of its first secret in hexadecimal digits; usage and budgets know the key by it, whatever its secret is. */
+  readonly label: string;
+  readonly status: 'active' | 'expired' | 'revoked';
+  readonly createdAt: number;
+  readonly createdBy: string;
+  readonly expiresAt?: number;
+  readonly lastUsedAt?: number;
+  readonly rotatedAt?: number;
+  /** Until when the secret before the last rotation is accepted. */
+  readonly previousUntil?: number;
+  readonly revokedAt?: number;
+}
+
+export interface NewApiKey
+  extends Pick<StoredApiKey, 'keyId' | 'name' | 'userId' | 'role' | 'label' | 'createdBy' | 'expiresAt'> {
+  /** SHA-256 of the secret in hexadecimal digits. */
+  readonly digest: string;
+}
+
+/** Who is authenticated by an API key. */
+export interface FoundApiKey extends Pick<StoredApiKey, 'keyId' | 'userId' | 'role' | 'label'> {
+  /** Whether its use was not entered within the last minute. */
+  readonly isUseUnmarked: boolean;
+}
+
+/**
+ * API keys that administrators make, shared by all gateways: one that was revoked is refused by all. Only digests of secrets are
+ * stored. A change and its line of the audit are one step. Every method throws UnavailableError when the store does not answer in time.
+ */
+export interface ApiKeyStore {
+  /** The key with this secret; null when there is none, it has ended, or this secret was replaced. */
+  find(digest: string): Promise<FoundApiKey | null>;
+  /** Enters that the key is used now. */
+  markUsed(keyId: string): Promise<void>;
+  /**
+   * @throws {InvalidRequestError} when its end is in the past
+   * @throws {ConflictError} when there are too many keys, or the user is being erased
+   */
+  create(key: NewApiKey, line: AccessLine): Promise<StoredApiKey>;
+  /** The newest first. */
+  list(page: PageRequest): Promise<{ readonly total: number; readonly keys: readonly StoredApiKey[] }>;
+  /**
+   * Replaces the secret; the old one is accepted for `overlapMs`.
+   *
+   * @throws {NotFoundError} for an unknown key
+   * @throws {ConflictError} when the key has ended
+   */
+  rotate(
+    keyId: string,
+    secret: { readonly digest: string; readonly overlapMs: number },
+    line: AccessLine,
+  ): Promise<StoredApiKey>;
+  /** Idempotent. @throws {NotFoundError} for an unknown key */
+  revoke(keyId: string, line: AccessLine): Promise<void>;
+  /** Removes all keys of a user. Idempotent. */
+  eraseUser(userId: string): Promise<void>;
+}
+
+/** An account as administrators see it. Times are ms since 1970, absent for what happened before they were stored. */
+export interface ListedAccount extends Pick<Account, 'userId' | 'email'> {
+  readonly role: 'user' | 'administrator';
+  readonly createdAt?: number;
+  readonly signedInAt?: number;
+  /** Open sessions. */
+  readonly sessions: number;
+}
+
+/** The accounts of an installation. A change and its line of the audit are one step. */
+export interface AccountDirectory {
+  /** The newest first. */
+  list(page: PageRequest): Promise<{ readonly total: number; readonly accounts: readonly ListedAccount[] }>;
+  /**
+   * Open sessions have the new role at once.
+   *
+   * @throws {NotFoundError} for a user without an account
+   * @throws {ConflictError} when no administrator would remain, or the user is being erased
+   */
+  setRole(userId: string, role: ListedAccount['role'], line: AccessLine): Promise<ListedAccount>;
+  /** Ends all sessions. @returns how many were open. @throws {NotFoundError} for a user without an account */
+  endSessions(userId: string, line: AccessLine): Promise<number>;
 }

@@ -56,6 +56,13 @@ export interface EndedRun {
   readonly appended: readonly NumberedEvent[];
 }
 
+export interface CancelOptions {
+  /** A run with another status does not change. */
+  readonly status?: 'pending' | 'running';
+  /** Who asks, for the run's trace: one word such as `user:<id>`. */
+  readonly by?: string;
+}
+
 export interface CancelResult {
   readonly run: RunSummary;
   /**
@@ -99,5 +106,29 @@ interface AnswerLine extends Line {
   readonly answer: string;
 }
 
+/** What an administrator did to the work of a user, for the audit stream; the store adds the time as `at`. */
+export interface AdminLine {
+  readonly id: string;
+  /** The owner of the work. */
+  readonly user_id: string;
+  readonly thread_id?: string;
+  readonly run_id?: string;
+  readonly operation:
+    | 'dead_letter.replay'
+    | 'dead_letter.drop'
+    | 'run.cancel'
+    | 'cron.pause'
+    | 'cron.delete'
+    | 'webhook.retry'
+    | 'model.circuit.reset';
+  /** What it was done to, such as the id of a dead letter or a cron. */
+  readonly what: string;
+  /** `requested`: written before it was done; `ok`: written by the script that did it; `error:<code>`: it was not done. */
+  readonly verdict: string;
+  readonly decided_by: string;
+  /** Address of the administrator's client. */
+  readonly decided_from?: string;
+}
+
 /** What a person or a deadline decided, for the audit stream; the store adds the time as `at`. */
-export type DecisionLine = ApprovalLine | AnswerLine;
+export type DecisionLine = ApprovalLine | AnswerLine | AdminLine;

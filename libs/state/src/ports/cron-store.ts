@@ -1,3 +1,5 @@
+import type { SetQuery } from '../operator/set-page.js';
+
 /** A run that a cron starts: what its admission compares, and how the cron goes on. */
 export interface CronStart {
   readonly cronId: string;
@@ -96,6 +98,8 @@ export interface CronStore {
   get(userId: string, cronId: string): Promise<StoredCron>;
   /** All crons of the user, oldest first. */
   list(userId: string): Promise<readonly StoredCron[]>;
+  /** Crons of all users that have a due time, the next one first. @throws {InvalidRequestError} for a cursor that is none */
+  page(query: SetQuery): Promise<{ readonly crons: readonly StoredCron[]; readonly nextCursor: string | null }>;
   /** Whether it was there. */
   remove(userId: string, cronId: string): Promise<boolean>;
   /** Takes crons that are due; no other process gets them for `leaseMs`. */

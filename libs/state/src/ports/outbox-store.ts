@@ -1,3 +1,6 @@
+import type { SetQuery } from '../operator/set-page.js';
+import type { AdminLine } from './admission.js';
+
 /** The end of a run that its webhook gets. */
 export interface WebhookEvent {
   readonly userId: string;
@@ -50,6 +53,11 @@ export interface WaitingEvent {
   readonly next_attempt_at: string;
 }
 
+/** A waiting event and its user. */
+export interface UserEvent extends WaitingEvent {
+  readonly user_id: string;
+}
+
 export type DeliveryOutcome =
   | { readonly kind: 'delivered' }
   /** `delayMs`: until the next attempt; an event that is older than its limit by then is given up. */
@@ -82,6 +90,10 @@ export interface OutboxStore {
   settle(event: WebhookEvent, token: string, outcome: DeliveryOutcome): Promise<DeliveryOutcome['kind'] | 'lost'>;
   /** The user's events that wait, the next one first, and those that were given up, newest first. */
   list(userId: string): Promise<{ readonly waiting: readonly WaitingEvent[]; readonly failed: readonly FailedEvent[] }>;
+  /** Events of all users that wait, oldest first. @throws {InvalidRequestError} for a cursor that is none */
+  page(query: SetQuery): Promise<{ readonly events: readonly UserEvent[]; readonly nextCursor: string | null }>;
+  /** Makes the next attempt due now. `busy`: one is under way. */
+  hasten(userId: string, eventId: string, line: AdminLine): Promise<'ok' | 'none' | 'busy'>;
   /** Removes all events of a user. */
   removeAll(userId: string): Promise<void>;
 }

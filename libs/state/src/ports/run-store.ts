@@ -11,7 +11,7 @@ import type {
   RunStatus,
   ThreadState,
 } from '@caribou/contracts';
-import type { TurnUsage, ThreadKey, UnpublishedFiles } from '@caribou/core';
+import type { StepTrace, TurnUsage, ThreadKey, UnpublishedFiles } from '@caribou/core';
 
 /** The right to write a thread for one run; every fenced script compares run, owner and epoch. */
 export interface RunLease extends ThreadKey {
@@ -105,6 +105,8 @@ export interface CommitRequest {
   readonly usage?: TurnUsage;
   /** Shown as the failed task of the checkpoint. */
   readonly error?: { readonly name: string; readonly message: string };
+  /** What the process did since the last commit, for the run's trace. */
+  readonly trace?: StepTrace;
 }
 
 export interface CommitResult {
@@ -131,6 +133,8 @@ export interface FinishRequest {
   readonly stopReason?: string;
   /** A last checkpoint, written by the same script. */
   readonly commit?: CommitRequest;
+  /** What the process did since the last commit, for the run's trace; that of `commit` is not read. */
+  readonly trace?: StepTrace;
   /** Events after the checkpoint (an `error`); the script itself appends the one `end`. */
   readonly events: readonly RunEvent[];
   /** What readers may have seen before it was stored; absent when there is no such event. */
@@ -197,6 +201,12 @@ export interface FinishResult {
   readonly budget: BudgetState;
 }
 
+/** Why a process gives a run back. */
+export type HandOverReason = 'draining' | 'store_unavailable';
+
+/** How a process found that it had lost a run. */
+export type FenceReason = 'write_refused' | 'lease_lost';
+
 export interface ClaimOptions {
   /**
    * Whether an admission has just found the keys of the thread to have the right types, so that the claim does not check them. A claim
@@ -236,7 +246,9 @@ export interface RunStore {
   /** Whether a budget of today is used up. */
   isBudgetSpent(payer: Pick<Payer, 'userId' | 'apiKey'>): Promise<boolean>;
   /** Releases the thread for another process: the run stays current and no attempt is counted. */
-  handOver(lease: RunLease): Promise<void>;
+  handOver(lease: RunLease, reason?: HandOverReason): Promise<void>;
+  /** Notes in the run's trace, if it has one, that this process has lost the run; the one write that needs no right to it. */
+  noteFence(lease: RunLease, reason: FenceReason): Promise<void>;
   /**
    * Lists at most `limit` threads with pending runs and no live lease, oldest first.
    * @param from the rank to begin at; default 0

@@ -15,7 +15,7 @@ import type {
   ThreadStatus,
 } from '@caribou/contracts';
 import type { CallUsage, ThreadKey } from '@caribou/core';
-import type { AdmitRequest, AdmitResult, CancelResult, EndedRun } from './admission.js';
+import type { AdmitRequest, AdmitResult, CancelOptions, CancelResult, EndedRun } from './admission.js';
 
 export interface ThreadSearch {
   readonly userId: string;
@@ -251,20 +251,15 @@ export interface ThreadStore {
    */
   deleteRun(thread: ThreadKey, runId: string): Promise<readonly EndedRun[]>;
   /** Sets the durable cancel flag; a queued run ends at once. No effect on a finished run. */
-  requestCancel(
-    thread: ThreadKey,
-    runId: string,
-    action: CancelAction,
-    /** `status`: no effect on a run that does not have this status. */
-    options?: { readonly status?: 'pending' | 'running' },
-  ): Promise<CancelResult>;
+  requestCancel(thread: ThreadKey, runId: string, action: CancelAction, options?: CancelOptions): Promise<CancelResult>;
 
   /**
    * Asks a run to stop at its next step.
    *
+   * @param by id of the user who asks, for the run's trace
    * @throws {NotFoundError} for an unknown run; ConflictError when it has ended, was cancelled, or was asked before
    */
-  requestPause(thread: ThreadKey, runId: string): Promise<RunSummary>;
+  requestPause(thread: ThreadKey, runId: string, by?: string): Promise<RunSummary>;
 
   /** Resolves when the store takes writes. @throws {UnavailableError} with the reason */
   ping(): Promise<void>;

@@ -48,6 +48,21 @@ export function accountKeys(prefix: string, userId: string): AccountKeys {
   return { record, sessions: `${record}:sessions` };
 }
 
+/** The keys of all accounts and API keys of an installation. */
+export const accessKeys = (
+  prefix: string,
+): Pick<StoreKeys, 'accountPrefix' | 'accountOrder' | 'administrators' | 'apiKeys'> => ({
+  accountPrefix: `${prefix}account:`,
+  accountOrder: `${prefix}accounts:order`,
+  administrators: `${prefix}accounts:administrators`,
+  apiKeys: {
+    records: `${prefix}api-keys`,
+    digests: `${prefix}api-keys:digests`,
+    order: `${prefix}api-keys:order`,
+    used: `${prefix}api-keys:used`,
+  },
+});
+
 /** The keys of what a user and the clients of a user store beside threads and runs. */
 export const clientKeys = (
   prefix: string,

@@ -14,3 +14,7 @@ export function asAppError(error: unknown): AppError {
   const details = { dependency: 'redis', ...(noEffect ? { noEffect } : {}) };
   return new UnavailableError(`Redis is not available: ${reason}`, { cause: error, details });
 }
+
+/** The error for a key whose type is not the one that the product gives it. */
+export const foreignType = (key: unknown): BugError =>
+  new BugError('a key of the store holds a foreign type', { details: { key } });

@@ -144,7 +144,27 @@ export interface ProcessKeys {
   readonly since: string;
 }
 
+/** The texts that requests of runs refer to, as includes/trace.lua takes them. */
+export interface TraceTextKeys {
+  /** Hash: hash of the text → the text, and `bytes`, the size of all. */
+  readonly texts: string;
+  /** Sorted set: hash → ms when it may be removed. */
+  readonly ends: string;
+}
+
 /** The keys of one account in the order in which every script on it takes them. */
+/** The API keys that administrators make. */
+export interface ApiKeyKeys {
+  /** Hash: key id → JSON without secrets. */
+  readonly records: string;
+  /** Hash: SHA-256 of a secret → key id. */
+  readonly digests: string;
+  /** Sorted set: key ids by the time of their creation. */
+  readonly order: string;
+  /** Hash: key id → ms of its last use. */
+  readonly used: string;
+}
+
 export interface AccountKeys {
   /** Hash: `email`, `admin`, `password`. */
   readonly record: string;

@@ -36,6 +36,7 @@ function patternsOf(keys: StoreKeys) {
     turns: [ready, capped, ...Object.values<string>({ ...keys.turnsOf(ANY) })],
     threadRecords: [record],
     runs: [`${keys.runPrefix(ANY)}*`],
+    traceTexts: Object.values<string>({ ...keys.traceTexts(ANY) }),
     events: [`${keys.eventsPrefix(ANY)}*`],
     erasing: keys.erasing === undefined ? [] : [keys.erasing],
     erased: [keys.erased],
@@ -52,7 +53,9 @@ function patternsOf(keys: StoreKeys) {
     documents: [keys.document(ANY)],
     tokens: [keys.token(ANY)],
     locks: [keys.lock(ANY)],
-    accounts: [keys.accounts, account.record, account.sessions, keys.attempts(ANY, ANY)],
+    accounts: [keys.accounts, keys.accountOrder, keys.administrators, account.record, account.sessions],
+    attempts: [keys.attempts(ANY, ANY)],
+    apiKeys: Object.values<string>({ ...keys.apiKeys }),
     delayed: Object.values<string>({ ...keys.delayedRuns(ANY) }),
     crons: Object.values<string>({ ...cron }),
     outbox: [...Object.values<string>(outbox), `${events}*`],
@@ -60,9 +63,10 @@ function patternsOf(keys: StoreKeys) {
     requestBuckets: [keys.requestBucket(ANY, ANY)],
     processes: Object.values<string>({ ...keys.processes('runs') }),
     memoryProcesses: Object.values<string>({ ...keys.processes('memory') }),
-    managers: [keys.manager(ANY), keys.managerSeen(ANY)],
+    managers: [keys.managers, keys.manager(ANY), keys.managerSeen(ANY)],
     audit: [keys.audit],
     deadLetters: [keys.deadLetters],
+    letters: Object.values<string>({ ...keys.letters }),
     usage: [`${keys.usagePrefix}*`],
     probe: [keys.probe],
     volume: [keys.volume],
@@ -73,17 +77,21 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
   switch (service) {
     case 'gateway':
       return {
-        reads: own.processes,
+        // Which processes have a lease is shown to administrators.
+        reads: [own.processes, own.memoryProcesses, own.managers].flat(),
         writes: [
           ...own.interrupts,
           // The admission of a run that continues a thread records who decided.
           ...own.audit,
+          ...own.letters,
           ...[own.threads, own.turns, own.runs, own.events, own.executions, own.idempotency].flat(),
           ...own.conversions,
           ...own.files,
           ...[own.skills, own.agents, own.models, own.memories, own.memoryJobs].flat(),
+          ...[own.attempts, own.apiKeys].flat(),
           ...[own.documents, own.locks, own.accounts, own.volume, own.erasing, own.erased, [tasks]].flat(),
           ...own.requestBuckets,
+          ...own.traceTexts,
           ...own.usage,
           ...[own.delayed, own.crons, own.outbox, own.outboxHosts].flat(),
           ...own.assistants,
@@ -98,8 +106,9 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
           // The end of a run sets the deadline of its idempotency key.
           ...[own.threads, own.turns, own.runs, own.events, own.executions, own.idempotency].flat(),
           ...[own.agents, own.models].flat(),
-          ...[own.memories, own.memoryJobs, own.tokens, own.deadLetters, own.erasing, [tasks]].flat(),
+          ...[own.memories, own.memoryJobs, own.tokens, own.deadLetters, own.letters, own.erasing, [tasks]].flat(),
           ...own.processes,
+          ...own.traceTexts,
           ...own.usage,
           // The end of a run announces it to its webhook.
           ...own.outbox,
@@ -111,13 +120,13 @@ function accessOf(service: ServiceName, own: Patterns, tasks: string): KeyAccess
       return {
         reads: [own.ownership, own.runs, own.skills, own.documents, own.managers].flat(),
         // A caller without a reply from a sandbox withdraws the execution from the journal.
-        writes: [own.executions, own.models, own.tokens, own.usage, [tasks]].flat(),
+        writes: [own.executions, own.models, own.tokens, own.usage, own.traceTexts, [tasks]].flat(),
       };
     case 'memory-worker':
       return {
         // A pattern for the record alone is not possible: it matches all keys of a thread.
         reads: own.threadRecords,
-        writes: [own.memories, own.memoryJobs, own.models, own.memoryProcesses, own.usage].flat(),
+        writes: [own.memories, own.memoryJobs, own.letters, own.models, own.memoryProcesses, own.usage].flat(),
       };
     case 'sandbox-manager':
       return {

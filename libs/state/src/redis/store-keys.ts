@@ -2,6 +2,7 @@ import type { MemoryScope, ModelEndpoint, ThreadKey } from '@caribou/core';
 import type {
   AccountKeys,
   AgentKeys,
+  ApiKeyKeys,
   CronKeys,
   DelayedKeys,
   AssistantKeys,
@@ -12,6 +13,7 @@ import type {
   OutboxKeys,
   ProcessKeys,
   ThreadKeys,
+  TraceTextKeys,
   TurnKeys,
   UserTurnKeys,
 } from './script-keys.js';
@@ -27,6 +29,12 @@ export interface StoreKeys {
   runEvents(userId: string, runId: string): string;
   /** String: a run's kwargs as JSON; it expires after the end of the run. */
   runKwargs(userId: string, runId: string): string;
+  /** List: what happened in a run (includes/trace.lua); it expires after the end of the run. */
+  runTrace(userId: string, runId: string): string;
+  /** System prompts and lists of tools. */
+  traceTexts(userId: string): TraceTextKeys;
+  /** Messages that the chain added or changed. */
+  threadTraceTexts(thread: ThreadKey): TraceTextKeys;
   executionPrefix(thread: ThreadKey): string;
   /** Hash: the generations of a thread's files (files/generations.lua); and the user's threads that have files, a sorted set. */
   files(thread: ThreadKey): { readonly generations: string; readonly filed: string };
@@ -66,6 +74,8 @@ export interface StoreKeys {
   readonly probe: string;
   /** The stream of audit lines. */
   readonly audit: string;
+  /** Sorted set: managers by the end of their leases in ms; those of the last minute too. */
+  readonly managers: string;
   readonly managerPrefix: string;
   manager(managerId: string): string;
   readonly managerSeenPrefix: string;
@@ -86,6 +96,8 @@ export interface StoreKeys {
   readonly erased: string;
   /** List: dead letters that are not on the bus yet, oldest first. */
   readonly deadLetters: string;
+  /** Dead letters that administrators list: a hash, id → JSON, and a sorted set, id → ms (letters/letters.lua). */
+  readonly letters: { readonly records: string; readonly times: string };
   /**
    * Beginning of the keys of usage: `<user>:<day>` is a hash, see usage/ledger.lua, `users:<day>` the set of the users of
    * that day. Tasks enter theirs under the keys of the threads that dispatch them.
@@ -122,6 +134,13 @@ export interface StoreKeys {
   /** Hash: e-mail → user id, of all accounts. */
   readonly accounts: string;
   account(userId: string): AccountKeys;
+  /** Prefix of the records of accounts, completed by the user id. */
+  readonly accountPrefix: string;
+  /** Sorted set: user ids of accounts by the time of their creation. */
+  readonly accountOrder: string;
+  /** Set: user ids of accounts that are or were administrators'; their records decide. */
+  readonly administrators: string;
+  readonly apiKeys: ApiKeyKeys;
   /** String with a deadline: how many attempts there were. */
   attempts(kind: string, name: string): string;
   /** Hash with a deadline: tokens for requests of a user or an API key, `level` and `at`. */

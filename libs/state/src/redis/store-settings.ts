@@ -1,6 +1,8 @@
 import type { HeldHeads } from '../ports/run-store.js';
 import type { ProcessOwner } from '../ports/process-registry.js';
 import type { Prices } from '../ports/usage-ledger.js';
+import type { WrittenTexts } from '../traces/written-texts.js';
+import type { TraceTextKeys } from './script-keys.js';
 
 /** How the usage of models is entered. */
 export interface LedgerSettings {
@@ -11,6 +13,17 @@ export interface LedgerSettings {
   readonly retentionDays: number;
   /** Limits of the cost in a day (UTC), in the currency of the prices; null: none. */
   readonly budgets: { readonly user: number | null; readonly key: number | null; readonly warnShare: number };
+}
+
+/** How traces of runs are written; all processes of an installation use the same times. */
+export interface TraceSettings {
+  /** How long a trace is stored after the end of its run. */
+  readonly retentionMs: number;
+  /** The id of this process, for admissions. */
+  readonly process: string;
+  /** The keys of the texts of a user: the same for tasks and for the threads that dispatch them. */
+  readonly textKeys: (userId: string) => TraceTextKeys;
+  readonly written: WrittenTexts;
 }
 
 /** The times and limits of the stores. All processes of an installation use the same. */
@@ -59,10 +72,13 @@ export interface StoreOptions {
   readonly heads?: HeldHeads;
   /** Without it, usage is counted for runs and threads only. */
   readonly ledger?: LedgerSettings;
+  /** Without it, runs have no trace. */
+  readonly trace?: TraceSettings;
 }
 
-export type StoreSettings = Required<Omit<StoreOptions, 'process' | 'heads' | 'ledger'>> &
-  Pick<StoreOptions, 'process' | 'heads' | 'ledger'>;
+type Absent = 'process' | 'heads' | 'ledger' | 'trace';
+
+export type StoreSettings = Required<Omit<StoreOptions, Absent>> & Pick<StoreOptions, Absent>;
 
 const HOUR_MS = 3_600_000;
 

@@ -7,7 +7,7 @@ import {
   type RunRecord,
 } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { AdmitRequest, AdmitResult, CancelResult, EndedRun } from '../ports/admission.js';
+import type { AdmitRequest, AdmitResult, CancelOptions, CancelResult, EndedRun } from '../ports/admission.js';
 import type { ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { runOf, summaryOf } from './run-codec.js';
@@ -18,6 +18,7 @@ import type { StoreSettings } from '../redis/store-settings.js';
 import { parseStored } from '../redis/stored-json.js';
 import { callThread, type Reply } from '../redis/thread-call.js';
 import { endParams, timedParams } from '../shared/timed-params.js';
+import { admissionTrace, traceTtl } from '../traces/trace-call.js';
 import { budgetCheck } from '../usage/usage-call.js';
 import { budgetSpent } from '../usage/budget-state.js';
 import { otherBody, refusal, readRegeneratedRunId } from './admission-refusals.js';
@@ -82,6 +83,7 @@ export function admissions(
   const idempotencyKey = (userId: string, key: string): string => redis.keys.idempotency(userId, keyDigest(key));
   const logParams = {
     events_ttl_ms: settings.eventsTtlMs,
+    ...traceTtl(settings),
     idempotency_ttl_ms: settings.idempotencyTtlMs,
     max_log_bytes: settings.maxLogBytes,
   };
@@ -111,11 +113,11 @@ export function admissions(
         ...resumeParams(redis, request),
         expected_head: request.expectedHead,
         ...auditParams(redis, request),
+        ...admissionTrace(settings, request, redis.keys.erasing === undefined),
         max_queued: settings.maxQueuedRuns,
         max_in_flight: settings.maxInFlightRuns,
         max_pending: settings.maxPending,
-        max_threads: settings.maxThreads,
-        max_state_bytes: settings.maxStateBytes,
+        ...{ max_threads: settings.maxThreads, max_state_bytes: settings.maxStateBytes },
         max_stored: settings.maxStoredBytes,
         kept_checkpoints: settings.keptCheckpoints,
         ...steering.params,
@@ -148,9 +150,9 @@ export function admissions(
     thread: ThreadKey,
     runId: string,
     action: CancelAction,
-    { status }: { readonly status?: 'pending' | 'running' } = {},
+    { status, by }: CancelOptions = {},
   ): Promise<CancelResult> {
-    const params = { ...logParams, ...endParams(redis, thread.userId), run: runId, action, status };
+    const params = { ...logParams, ...endParams(redis, thread.userId), run: runId, action, status, cancelled_by: by };
     const reply = await callThread(redis, thread, scripts.cancel, { params });
     if (reply[0] === 'no_run') throw new NotFoundError(`Run ${runId} does not exist`, { details: { runId } });
     return { run: summaryOf(reply[1]), broadcast: reply[2] === 1, ended: toEndedRuns(reply[3]) };

@@ -11,7 +11,8 @@
               of the user that may wait); for one that waits for its time `delay`: {ms, max} (such runs of the user), and delayed
               (delayed.lua); for one that a cron starts `cron` (cron-due.lua); for a run that continues a thread `resume`, the ids of the
               interrupts that it answers, `answered_by` ('person' or 'deadline'; absent for a task), `expected_head` (the checkpoint with
-              the question that its input answers), and `audit`, {key, lines, max}: JSON objects to which the time is added; with strategy
+              the question that its input answers), and `audit`, {key, lines, max}: JSON objects to which the time is added; for a run with a trace `trace`,
+              {process, request}: words of its first part (trace.lua), and trace_ttl_ms; with strategy
               `steer` those of steer.lua; texts: metadata, kwargs, metadata of a new thread, those of steer.lua
   Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
@@ -186,6 +187,7 @@ if p.traceparent ~= '' then append_to(fields, 'traceparent', p.traceparent) end
 if fork ~= '' then append_to(fields, 'regenerates', p.regenerates) end
 if idempotency_key then append_to(fields, 'idempotency', idempotency_key) end
 if p.webhook then append_to(fields, 'webhook', p.webhook.url) end
+if p.trace then append_to(fields, 'traced', '0') end
 redis.call('HSET', run_key(p.run), unpack(fields))
 redis.call('ZADD', runs_key, string.format('%.0f', now_us), p.run)
 if delay then
@@ -196,6 +198,11 @@ else
 end
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
+if p.trace then
+  local asked = p.trace.answered and '\n' .. p.trace.answered or ''
+  local payer = p.api_key ~= '' and p.api_key or '-'
+  add_trace({ run_id = p.run, traced = '0' }, 'a', now_ms, p.trace.process, payer, strategy, p.trace.request .. asked)
+end
 if p.audit then
   for _, line in ipairs(p.audit.lines) do
     redis.call('XADD', p.audit.key, 'MAXLEN', '~', p.audit.max, '*', 'line', '{"at":"' .. now_iso .. '",' .. line:sub(2))

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 --[[ Sets the durable cancel flag of a run; a queued run ends at once; a finished one does not change.
   KEYS, ARGV  thread.lua; parameters run, action, status ('pending', 'running', absent: any; a run with another one does not
-              change), events_ttl_ms, idempotency_ttl_ms, max_log_bytes, delayed (delayed.lua), outbox (announce-end.lua);
+              change), cancelled_by (for the trace: one word, absent: unknown), events_ttl_ms, trace_ttl_ms (trace.lua), idempotency_ttl_ms, max_log_bytes, delayed (delayed.lua), outbox (announce-end.lua);
               only_delayed (true: only a run that waits for its time)
   Reply  {'ok', run record without kwargs, 1 when it is current, {{run id, number of its last event}} when this ended it}
          {'no_run'}, {'in_flight'}: for only_delayed; {'damaged', key}: nothing is written ]]
@@ -18,14 +18,14 @@ if p.status and run.status ~= p.status then return { 'ok', flat_of(run), 0, {} }
 
 if p.only_delayed and not redis.call('ZSCORE', p.delayed.all, delayed_member(p.run)) then return { 'in_flight' } end
 if record.current == p.run then
-  set_cancel(run, p.action)
+  set_cancel(run, p.action, p.cancelled_by)
   return { 'ok', flat_of(run), 1, {} }
 end
 if run.status ~= 'pending' then return { 'ok', flat_of(run), 0, {} } end
 damage = damaged_outbox({ run })
 if damage then return { 'damaged', damage } end
 
-local ended = end_queued(record, run, p.action)
+local ended = end_queued(record, run, p.action, p.cancelled_by)
 if not stop_delay(record, p.run) then redis.call('LREM', inbox_key, 0, p.run) end
 settle(record, record.settled, record.current)
 run.status, run.cancel, run.updated_at = 'interrupted', p.action, now_iso

@@ -17,6 +17,7 @@
 -- @include ../includes/feed.lua
 -- @include ../includes/events.lua
 -- @include ../steering/waiting-list.lua
+-- @include ../includes/trace.lua
 local turns = p.turns
 local damage = damaged_thread()
 local may_start, enter
@@ -70,8 +71,8 @@ end
 if turns then enter() end
 -- Two claims of a thread can be within a millisecond, even when Redis was emptied between them.
 local epoch = string.format('%.0f', math.max((record.epoch or 0) + 1, now_us))
-local fields = {}
-if not run.started then
+local fields, is_first = {}, not run.started
+if is_first then
   run.base_checkpoint_id = record.head
   fields = { 'started', now_ms, 'base_checkpoint_id', record.head, 'base_entry', record.next_entry,
     'base_value', record.next_value, 'first_row', last_row() + 1 }
@@ -94,6 +95,12 @@ append_to(fields, 'status', 'running', 'seq', run.seq, 'bytes', run.bytes, 'upda
 redis.call('HSET', run_key(run.run_id), unpack(fields))
 set_in(run, fields)
 redis.call('HSET', record_key, 'current', run.run_id, 'epoch', epoch, 'status', 'busy')
+if run.traced and is_first then
+  add_trace(run, 'c', now_ms, process_of(p.owner))
+elseif run.traced then
+  local reason = not last_owner and 'released' or has_died(last_owner) and 'process_died' or 'lease_lapsed'
+  add_trace(run, 'c', now_ms, process_of(p.owner), run.attempt, last_owner and process_of(last_owner) or '-', reason)
+end
 take_process_lease()
 redis.call('SET', owner_key, p.owner .. ':' .. epoch)
 redis.call('SET', lease_key, p.owner .. ':' .. epoch, 'PX', p.lease_ms)

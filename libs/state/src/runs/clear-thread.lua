@@ -3,11 +3,11 @@
 -- {{id of a queued run that ended, number of its last event}, …}.
 local function clear_thread(record, current, queued, strategy)
   local cancelled, ended = {}, {}
-  for index, run in ipairs(queued) do ended[index] = end_queued(record, run, strategy) end
+  for index, run in ipairs(queued) do ended[index] = end_queued(record, run, strategy, 'run:' .. p.run) end
   redis.call('DEL', inbox_key)
   if current then
     cancelled[1] = current.run_id
-    set_cancel(current, strategy)
+    set_cancel(current, strategy, 'run:' .. p.run)
   end
   return cancelled, ended
 end

@@ -11,6 +11,7 @@ import {
 } from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { MAX_DEAD_LETTERS, serializeLetter } from '../memory/jobs/dead-letter-list.js';
+import { LETTER_KWARGS_MS, runLetter } from '../letters/letter-params.js';
 import { memoryMember } from '../redis/keys.js';
 import { NOTHING_ASKED } from './run-codec.js';
 import { entryCounts, entryTexts, logEntries, textsBeforeCheckpoint } from '../events/log-entries.js';
@@ -21,13 +22,14 @@ import type { StoreSettings } from '../redis/store-settings.js';
 import { callOwned, type Reply } from '../redis/thread-call.js';
 import { outboxParams } from '../outbox/outbox-params.js';
 import { interruptedParams } from '../redis/interrupted-params.js';
+import { type TraceCall, traceStep, traceTtl } from '../traces/trace-call.js';
 import { turnParams } from '../turns/turn-params.js';
 
 const script = loadScript('runs/finish');
 
 const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
 
-const NO_STEP = { params: {}, texts: [], stateBytes: 0, eventsOf: () => [], headOf: () => null };
+const NO_STEP = { params: {}, texts: [], stateBytes: 0, facts: {}, eventsOf: () => [], headOf: () => null };
 
 /** The parameters of the last commit, the events that it adds to the log, and the head that it writes. */
 async function lastStep(request: FinishRequest, runId: string, settings: StoreSettings) {
@@ -46,6 +48,7 @@ async function lastStep(request: FinishRequest, runId: string, settings: StoreSe
     },
     texts: [...texts, ...call.texts],
     stateBytes: stateBytesOf(call),
+    facts: { ...commit, bytes: call.bytes, interrupts: commit.state.interrupts?.open ?? [] },
     headOf: (minted: Minted): ThreadHead => toWrittenHead(draft, call, minted),
     eventsOf: (minted: Minted): readonly RunEvent[] => [...commit.events, checkpointEvent(draft, minted)],
   };
@@ -66,12 +69,17 @@ function memoryQueueEntry(redis: RedisConnection, lease: RunLease, { agent }: { 
 const questionParams = ({ commit }: FinishRequest) =>
   commit !== undefined && openQuestionsIn(commit.state.messages).length > 0 ? { question: true } : {};
 
-/** The list for dead letters and the letter as JSON. */
-const deadLetters = (redis: RedisConnection, letter: DeadLetter) => ({
+/** The lists for dead letters and the letter as JSON. */
+const deadLetters = (redis: RedisConnection, lease: RunLease, letter: DeadLetter, isLost: boolean) => ({
   key: redis.keys.deadLetters,
   letter: serializeLetter(letter),
   max: MAX_DEAD_LETTERS,
+  listed: runLetter(redis, lease, letter, isLost),
+  kwargs_ttl_ms: LETTER_KWARGS_MS,
 });
+
+const letterCall = (redis: RedisConnection, lease: RunLease, { deadLetter, unreadable = false }: FinishRequest) =>
+  deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, lease, deadLetter, unreadable) };
 
 /** The result of a call that wrote nothing. */
 const toUnwritten = ([outcome, detail]: Reply): FinishResult => ({
@@ -82,6 +90,11 @@ const toUnwritten = ([outcome, detail]: Reply): FinishResult => ({
   more: outcome === 'repeated' && detail === 1,
   budget: 'fine',
 });
+
+/** A run that was rolled back has no trace, and the texts for it were not stored. */
+function noteStored([, rolledBack]: Reply, { onStored }: TraceCall): void {
+  if (rolledBack !== 1) onStored();
+}
 
 /**
  * Ends the run that the lease is for. A run whose cancel flag says rollback is rolled back whatever the request says,
@@ -97,6 +110,7 @@ export async function finishRun(
 ): Promise<FinishResult> {
   const last = await lastStep(request, lease.runId, settings);
   const entries = logEntries(request.events, settings);
+  const trace = await traceStep(settings, lease, request.trace, last.facts);
   const reply = await callOwned(redis, lease, script, {
     params: {
       status: request.status,
@@ -106,6 +120,7 @@ export async function finishRun(
       more_events: entryCounts(entries),
       ...shownParams(request),
       events_ttl_ms: settings.eventsTtlMs,
+      ...traceTtl(settings),
       idempotency_ttl_ms: settings.idempotencyTtlMs,
       max_log_bytes: settings.maxLogBytes,
       journal_ttl_ms: settings.journalTtlMs,
@@ -114,15 +129,17 @@ export async function finishRun(
       ...questionParams(request),
       kept_checkpoints: settings.keptCheckpoints,
       ...(request.remember === undefined ? {} : { remember: memoryQueueEntry(redis, lease, request.remember) }),
-      ...(request.deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, request.deadLetter) }),
+      ...letterCall(redis, lease, request),
       ...(request.unreadable === true ? { replaced: { kwargs: JSON.stringify(NOTHING_ASKED) } } : {}),
       ...turnParams(redis, settings),
       outbox: outboxParams(redis, lease.userId),
       ...last.params,
+      ...trace.params,
     },
-    texts: [...last.texts, ...entryTexts(entries)],
+    texts: [...last.texts, ...entryTexts(entries), ...trace.texts],
   });
   if (reply[0] === 'steered' || reply[0] === 'repeated') return toUnwritten(reply);
+  noteStored(reply, trace);
   const [, rolledBack, first, checkpointId, createdAt, more, logBytes, budget] = reply;
   const rest = { logBytes: Number(logBytes), more: more === 1, budget: budgetStateOf(budget) };
   if (rolledBack === 1) return { appended: numberEvents(first, [end('interrupted')]), stateBytes: 0, ...rest };

@@ -5,10 +5,10 @@
               rollback, more_events (how many events each further entry holds), shown (the newest number that readers
               may know), incomplete (whether events up to that number are missing here), those of run-commit.lua when
               `commit` is there, and with it has_next (whether its checkpoint names further nodes),
-              events_ttl_ms, idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
+              `trace` (commit.lua; its text follows the other entries), events_ttl_ms, trace_ttl_ms (trace.lua), idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
               execution entries), interrupted (interrupts.lua), question (whether the thread ends with a question), and where memory is to be extracted `remember`: {due, user_due,
               jobs, member, agent}, the keys of memory-job.lua; where a dead letter belongs to it
-              `dead_letters`: {key, letter, max}; with a limit of running threads `turns` (turn-queue.lua); `replaced`: {kwargs} to put into a record that cannot be read
+              `dead_letters`: {key, letter, max, listed: {id, text, records, times, max} (letters.lua), kwargs_ttl_ms}; with a limit of running threads `turns` (turn-queue.lua); `replaced`: {kwargs} to put into a record that cannot be read
               texts: those of run-commit.lua, then the other entries
   Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run: of the
           thread, or of a user who has a slot again; bytes of the event log, what the ledger says of the budgets}
@@ -21,6 +21,7 @@
 -- @include ../interrupts/interrupts.lua
 -- @include ../steering/waiting-list.lua
 -- @include ../goals/goal-change.lua
+-- @include ../letters/letters.lua
 local turns, user, leave_turns = p.turns, nil, nil
 local turns_damage
 if turns then
@@ -41,7 +42,11 @@ local base = run.base_checkpoint_id
 if rollback and base ~= '' and redis.call('HEXISTS', checkpoints_key, base) == 0 then
   return { 'damaged', checkpoints_key }
 end
-if p.dead_letters and is_damaged(p.dead_letters.key, 'list') then return { 'damaged', p.dead_letters.key } end
+if p.dead_letters then
+  local key, listed = p.dead_letters.key, p.dead_letters.listed
+  local letters_damage = is_damaged(key, 'list') and key or damaged_letters(listed)
+  if letters_damage then return { 'damaged', letters_damage } end
+end
 if p.commit and not rollback and is_stale(record, p.commit) then return { 'fenced', 'another head' } end
 
 -- A run that was stopped, or ends at a breakpoint, leaves them to the next run of the thread.
@@ -132,7 +137,8 @@ else
     settle_goal_change(record, fields)
   end
   for _, events in ipairs(p.more_events) do add_event(run, take(), events) end
-  add_end(run, p.status)
+  add_end(run, p.status, checkpoint ~= '' and checkpoint or nil, p.trace and take())
+  if p.trace then store_trace_texts(p.trace.texts) end
   if run.replaces and record.head ~= base then
     -- Only a rollback of this run would show again the turn that it replaces, and the checkpoint at its end.
     drop_hidden_rows(run)
@@ -149,6 +155,8 @@ else
   if p.dead_letters then
     redis.call('RPUSH', p.dead_letters.key, p.dead_letters.letter)
     redis.call('LTRIM', p.dead_letters.key, -p.dead_letters.max, -1)
+    add_letter(p.dead_letters.listed, p.dead_letters.listed.id, p.dead_letters.listed.text)
+    redis.call('PEXPIRE', kwargs_key(p.run), p.dead_letters.kwargs_ttl_ms, 'GT')
   end
 end
 if files then redis.call('HDEL', files.key, 'before') end

@@ -1,6 +1,6 @@
 import { type StoreFixture, thread, human, useStore } from '@caribou/testing';
 import type { ThreadKey } from '@caribou/core';
-import { readRunQueue } from './run-queue.js';
+import { readRunQueue, readWaitingRuns } from './run-queue.js';
 
 let store: StoreFixture;
 
@@ -76,5 +76,42 @@ describe('readRunQueue', () => {
     await store.redis.use((client) => client.set(record, 'text'));
 
     expect((await readRunQueue(store.redis)).length).toBe(1);
+  });
+});
+
+describe('readWaitingRuns', () => {
+  test('lists the threads that wait longest, counts users, and those that run', async () => {
+    const threads = [thread('alice'), thread('bob'), thread('alice'), thread('carol')];
+    for (const [index, key] of threads.entries()) {
+      const { run_id } = await store.admit(key);
+      const waitMs = (9 - index) * MINUTE_MS;
+      await setAges(key, run_id, { pendingMs: waitMs, writtenMs: waitMs });
+    }
+    const [first, second, third, running] = threads as [ThreadKey, ThreadKey, ThreadKey, ThreadKey];
+    await store.claim(running);
+
+    const { longest, ...counts } = await readWaitingRuns(store.redis, 2);
+    expect(counts).toEqual({
+      length: 3,
+      oldestWaitMs: longest[0]?.waitMs,
+      running: 1,
+      users: [
+        { userId: 'alice', waiting: 2 },
+        { userId: 'bob', waiting: 1 },
+      ],
+      isWhole: true,
+    });
+    expect(longest.map(({ userId, threadId, waitMs }) => [userId, threadId, minutes(waitMs)])).toEqual([
+      ['alice', first.threadId, 9],
+      ['bob', second.threadId, 8],
+    ]);
+    expect((await readWaitingRuns(store.redis, 50)).longest.map(({ threadId }) => threadId)).toEqual(
+      [first, second, third].map(({ threadId }) => threadId),
+    );
+  });
+
+  test('is empty for a store without runs', async () => {
+    const nothing = { length: 0, oldestWaitMs: 0, running: 0, users: [], longest: [], isWhole: true };
+    expect(await readWaitingRuns(store.redis, 50)).toEqual(nothing);
   });
 });

@@ -5,6 +5,7 @@ import { loadScript } from '../redis/scripts.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callThread } from '../redis/thread-call.js';
 import { toEndedRuns } from './admission.js';
+import { traceTtl } from '../traces/trace-call.js';
 import { endParams } from '../shared/timed-params.js';
 
 const scripts = { remove: loadScript('runs/delete-run'), cancel: loadScript('runs/cancel') };
@@ -12,6 +13,7 @@ const scripts = { remove: loadScript('runs/delete-run'), cancel: loadScript('run
 export function runRemoval(redis: RedisConnection, settings: StoreSettings): Pick<ThreadStore, 'deleteRun'> {
   const logParams = {
     events_ttl_ms: settings.eventsTtlMs,
+    ...traceTtl(settings),
     idempotency_ttl_ms: settings.idempotencyTtlMs,
     max_log_bytes: settings.maxLogBytes,
   };

@@ -27,6 +27,8 @@ import { isBudgetSpent } from '../usage/is-budget-spent.js';
 import { callOwned } from '../redis/thread-call.js';
 import { parseGoalChange } from '../goals/goal-change.js';
 import { parseWaiting } from '../steering/waiting-messages.js';
+import { traceStep } from '../traces/trace-call.js';
+import { noteFence } from '../traces/note-fence.js';
 import { listOrphans, listUnowned } from './unowned-threads.js';
 
 const scripts = {
@@ -59,6 +61,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     const call = await checkpointCall(draft, await sweepFor(lease, draft), settings);
     const entries = logEntries(request.events, settings);
     const { texts, isOpen } = textsBeforeCheckpoint(entries, settings);
+    const trace = await traceStep(settings, lease, request.trace, { ...request, bytes: call.bytes });
     const reply = await callOwned(redis, lease, scripts.commit, {
       params: {
         ...writeParams,
@@ -67,10 +70,12 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
         ...progressParams(request, entries, settings.ledger),
         is_open: isOpen,
         commit: call.params,
+        ...trace.params,
       },
-      texts: [...texts, ...call.texts],
+      texts: [...texts, ...call.texts, ...trace.texts],
     });
     if (reply[0] === 'overtaken') return undefined;
+    trace.onStored();
     const minted = { checkpointId: String(reply[1]), createdAt: String(reply[2]) };
     const head = toWrittenHead(draft, call, minted);
     settings.heads?.set(lease, head);
@@ -102,9 +107,10 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
       const reply = await callOwned(redis, lease, scripts.renew, { params: { lease_ms: settings.leaseMs } });
       return { cancel: cancelOf(reply[1]) };
     },
-    handOver: async (lease) => {
-      await callOwned(redis, lease, scripts.handOver, { params: {} });
+    handOver: async (lease, reason) => {
+      await callOwned(redis, lease, scripts.handOver, { params: { reason } });
     },
+    noteFence: (lease, reason) => noteFence(redis, settings, lease, reason),
     listUnowned: (limit, from) => listUnowned(redis, limit, from),
     listOrphans: (dead, limit) => listOrphans(redis, dead, limit),
     listDeadLetters: (limit) => listDeadLetters(redis, limit),

@@ -16,7 +16,7 @@ import { admissions } from '../runs/admission.js';
 import { checkpointReads } from '../checkpoints/checkpoint-reads.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { runRecords } from '../runs/run-records.js';
-import { storeSettings } from '../redis/store-settings.js';
+import { storeSettings, type TraceSettings } from '../redis/store-settings.js';
 import { threadFeed } from '../threads/thread-feed.js';
 import { threadRecords } from '../threads/thread-records.js';
 import { taskList } from './task-list.js';
@@ -28,6 +28,8 @@ export interface TaskStoreOptions {
   readonly maxPending: number;
   /** How long the log and state of a task stay readable after its end. */
   readonly keptMs: number;
+  /** Without it, tasks have no trace. */
+  readonly trace?: TraceSettings;
 }
 
 /** Maximum number of feed rows read of a task: more than its turns can make. */
@@ -43,6 +45,7 @@ export function redisTaskStore(redis: RedisConnection, options: TaskStoreOptions
     maxInFlightRuns: options.maxPendingPerUser,
     maxPending: options.maxPending,
     eventsTtlMs: options.keptMs,
+    ...omitUndefined({ trace: options.trace }),
   });
   const { admit, requestCancel } = admissions(redis, settings);
   const { getRun } = runRecords(redis);

@@ -14,6 +14,7 @@
 -- @include ../outbox/announce-end.lua
 -- @include ../steering/waiting-list.lua
 -- @include ../interrupts/interrupts.lua
+-- @include ../includes/trace.lua
 local refusal, record = refused_idle()
 if refusal then return refusal end
 for index, kind in ipairs({ 'hash', 'zset', 'zset', 'zset' }) do
@@ -35,7 +36,7 @@ for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do
   end
   if stop_delay(record, run_id) then announce_end(read_run(run_id), 'interrupted') end
   release_bytes(redis.call('HGET', run_key(run_id), 'stored'))
-  redis.call('UNLINK', run_key(run_id), kwargs_key(run_id), events_key(run_id))
+  redis.call('UNLINK', run_key(run_id), kwargs_key(run_id), events_key(run_id), trace_key(run_id))
   redis.call('SREM', in_flight_key, run_id)
 end
 for _, execution in ipairs(redis.call('SMEMBERS', executions_key)) do redis.call('UNLINK', executions_prefix .. execution) end
@@ -44,6 +45,7 @@ redis.call('ZREM', threads_key, thread_id)
 list_interrupts({}, pending_member, nil, record_key)
 if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
 redis.call('UNLINK', record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, inbox_key, sandbox_key, executions_key,
-  usage_key, feed_key, owner_key, conversions_key, jobs_key, more_key(7), steering_key, record_key .. ':files')
+  usage_key, feed_key, owner_key, conversions_key, jobs_key, more_key(7), steering_key, record_key .. ':files',
+  trace_texts_key, trace_texts_key .. ':ends')
 if p.filed then redis.call('ZREM', p.filed, thread_id) end
 return { 'ok' }

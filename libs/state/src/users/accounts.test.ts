@@ -72,6 +72,27 @@ describe(redisAccounts, () => {
     expect(kept).toBe(2);
   });
 
+  test('open sessions are listed, the newest first, and ended by their digests, of their own account only', async () => {
+    await create(ann, true);
+    await create(bob);
+    const first = await opened({ remembered: true });
+    const short = await opened({ ttlMs: 30 });
+    await waitFor(async () => !(await holds(short)), { what: 'the end of the session' });
+    const second = await opened();
+    const others = await opened({ userId: bob.userId });
+
+    const listed = await accounts.sessions(ann.userId);
+    expect(listed.map(({ digest, remembered }) => [digest, remembered])).toEqual([
+      [second.digest, false],
+      [first.digest, true],
+    ]);
+    expect(listed.map(({ openedAtMs, endsAtMs }) => endsAtMs - openedAtMs)).toEqual([60_000, 60_000]);
+    expect(await accounts.closeSessions(ann.userId, [first.digest, others.digest])).toBe(1);
+    expect(await accounts.closeSessions(ann.userId, [])).toBe(0);
+    expect([await holds(first), await holds(second), await holds(others)]).toEqual([false, true, true]);
+    expect(await accounts.sessions('nobody')).toEqual([]);
+  });
+
   test('above the limit of sessions the oldest is removed', async () => {
     await create(ann, true);
     const all: NewSession[] = [];

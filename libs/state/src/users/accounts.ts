@@ -1,5 +1,12 @@
 import { BugError } from '@caribou/contracts';
-import type { AccountStore, ChangeOutcome, CreateOutcome, NewSession, StoredAccount } from '../ports/account-store.js';
+import type {
+  AccountStore,
+  ChangeOutcome,
+  CreateOutcome,
+  NewSession,
+  OpenSession,
+  StoredAccount,
+} from '../ports/account-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 
@@ -7,6 +14,7 @@ const scripts = {
   create: loadScript('users/create-account'),
   open: loadScript('users/open-session'),
   read: loadScript('users/read-session'),
+  list: loadScript('users/list-sessions'),
   change: loadScript('users/change-password'),
 };
 
@@ -22,9 +30,16 @@ function oneOf<Outcome extends string>(outcomes: readonly Outcome[], reply: unkn
 const flag = (value: boolean): string => (value ? '1' : '0');
 const sessionArgs = ({ digest, ttlMs, remembered }: NewSession) => [digest, ttlMs, flag(remembered)];
 
+const toOpenSession = ([digest, openedAt, endsAt, remembered]: [string, string, string, string]): OpenSession => ({
+  digest,
+  openedAtMs: Number(openedAt),
+  endsAtMs: Number(endsAt),
+  remembered: remembered === '1',
+});
+
 /** Accounts in Redis: a hash each, one of all e-mails, and one for the sessions of each account. */
 export function redisAccounts(redis: RedisConnection): AccountStore {
-  const { accounts } = redis.keys;
+  const { accounts, accountOrder, administrators } = redis.keys;
   const keysOf = (userId: string): string[] => {
     const { record, sessions } = redis.keys.account(userId);
     return [record, sessions];
@@ -38,7 +53,7 @@ export function redisAccounts(redis: RedisConnection): AccountStore {
   return {
     isInitialized: async () => (await redis.use((client) => client.hlen(accounts))) > 0,
     create: async ({ userId, email, admin, password }, { first, maxAccounts }) => {
-      const keys = [accounts, redis.keys.account(userId).record];
+      const keys = [accounts, redis.keys.account(userId).record, accountOrder, administrators];
       const args = [userId, email, flag(admin), password, flag(first), maxAccounts];
       return oneOf(created, await redis.run(scripts.create, keys, args));
     },
@@ -58,6 +73,15 @@ export function redisAccounts(redis: RedisConnection): AccountStore {
     },
     closeSession: async ({ userId, digest }) => {
       await redis.use((client) => client.hdel(redis.keys.account(userId).sessions, digest));
+    },
+    sessions: async (userId) => {
+      const { sessions } = redis.keys.account(userId);
+      const reply = (await redis.run(scripts.list, [sessions], [])) as [string, string, string, string][];
+      return reply.map(toOpenSession).sort((one, other) => other.openedAtMs - one.openedAtMs);
+    },
+    closeSessions: async (userId, digests) => {
+      if (digests.length === 0) return 0;
+      return await redis.use((client) => client.hdel(redis.keys.account(userId).sessions, ...digests));
     },
     changePassword: async ({ userId, from, to, email = '', session }) => {
       const args = [userId, from, to, email, ...sessionArgs(session)];

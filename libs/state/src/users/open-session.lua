@@ -8,5 +8,6 @@
 -- @include put-session.lua
 local password, digest, ttl_ms, remembered = unpack(ARGV)
 if redis.call('HGET', KEYS[1], 'password') ~= password then return 0 end
+redis.call('HSET', KEYS[1], 'signed_in', string.format('%d', now_ms))
 put_session(KEYS[2], digest, tonumber(ttl_ms), remembered)
 return 1

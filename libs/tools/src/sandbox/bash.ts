@@ -56,10 +56,11 @@ async function publishOutput(piece: OutputPiece, { run, toolCallId }: ToolContex
 
 function outcomeOf(done: SandboxReply<'exec'>, limit: string): ToolOutcome {
   if (done.outcome === 'unknown') {
-    return toFailedOutcome(
+    const failed = toFailedOutcome(
       `The outcome of the command is not known (${done.reason}). It may have run completely, partly or not at all. ` +
         'Check its effects before running it again.',
     );
+    return { ...failed, isUnknown: true };
   }
   const output = cutMiddle(outputText(done), MAX_OUTPUT_CHARS);
   if (done.timed_out) return toFailedOutcome(withOutput(`Command timed out after ${limit} and was stopped.`, output));

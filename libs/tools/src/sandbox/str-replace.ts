@@ -57,10 +57,13 @@ function answer(edited: SandboxReply<'edit'>, { path }: Edit): ToolOutcome {
     case 'refused':
       return toFailedOutcome(edited.message ?? formatRefusal(edited.reason, path));
     case 'unknown':
-      return toFailedOutcome(
-        `The outcome of changing '${path}' is not known (${edited.reason}). ` +
-          'Read the file before you change it again.',
-      );
+      return {
+        ...toFailedOutcome(
+          `The outcome of changing '${path}' is not known (${edited.reason}). ` +
+            'Read the file before you change it again.',
+        ),
+        isUnknown: true,
+      };
   }
 }
 

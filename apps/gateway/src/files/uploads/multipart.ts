@@ -2,9 +2,9 @@ import multipart from '@fastify/multipart';
 import { AppError, BadRequestError, DeadlineError, UnsupportedMediaTypeError } from '@caribou/contracts';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-const UPLOAD_ROUTE = /^\/api\/(langgraph\/)?threads\/:thread_id\/uploads$/;
+const UPLOAD_ROUTE = /^\/api\/(langgraph\/)?(threads\/:thread_id\/uploads|skills\/upload)$/;
 
-/** Makes the upload route the only one that takes multipart bodies, and refuses every other body there. */
+/** Makes the upload routes the only ones that take multipart bodies, and refuses every other body there. */
 export async function registerMultipart(server: FastifyInstance): Promise<void> {
   await server.register(multipart, { throwFileSizeLimit: false });
   server.addHook('onRequest', (request, _reply, done) => {

@@ -116,7 +116,7 @@ export class RunStreams {
         onLeft: async () => {
           const { user_id: userId, thread_id: threadId, run_id: runId } = run;
           if (answer.cancelOnDisconnect ?? run.kwargs.on_disconnect === 'cancel')
-            await this.runs.cancel({ userId, threadId }, runId, 'interrupt');
+            await this.runs.cancel({ userId, threadId }, runId, 'interrupt', { by: 'disconnect' });
         },
       };
     });

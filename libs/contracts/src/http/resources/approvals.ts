@@ -22,6 +22,8 @@ const Waiting = z.object({
   may_decide: z.boolean().describe('Whether the caller may decide'),
   created_at: z.string(),
   expires_at: z.string().nullable().describe('When its deadline decides; null: it waits for ever'),
+  on_expiry: z.unknown().optional().describe('The answer that its deadline gives; absent without one'),
+  response_schema: FreeJson.optional().describe('JSON Schema of the answer, if its author gave one'),
 });
 export type WaitingReply = z.infer<typeof Waiting>;
 

@@ -23,20 +23,21 @@ export type McpConfigReply = z.infer<typeof McpConfigReply>;
 const read = route({
   name: 'getMcpConfig',
   group,
+  role: 'administrator',
   method: 'GET',
   path: '/mcp/config',
-  summary: 'The MCP servers of the operator and of administrators, with their secrets masked. Administrators only.',
+  summary: 'The MCP servers of the operator and of administrators, with their secrets masked.',
   reply: McpConfigReply,
 });
 
 const replace = route({
   name: 'putMcpConfig',
   group,
+  role: 'administrator',
   method: 'PUT',
   path: '/mcp/config',
   summary:
-    'Replace the MCP servers; a masked secret is left unchanged. Servers of the operator can only be switched on and off. ' +
-    'Administrators only.',
+    'Replace the MCP servers; a masked secret is left unchanged. Servers of the operator can only be switched on and off.',
   body: z.object({ mcp_servers: z.record(z.string(), FreeJson) }),
   reply: McpConfigReply,
   refusals: [409, 413],
@@ -45,9 +46,10 @@ const replace = route({
 const toggle = route({
   name: 'patchMcpConfig',
   group,
+  role: 'administrator',
   method: 'PATCH',
   path: '/mcp/config',
-  summary: 'Switch one MCP server on or off. Administrators only.',
+  summary: 'Switch one MCP server on or off.',
   body: z.object({ server_name: McpServerName, enabled: z.boolean() }),
   reply: McpConfigReply,
   refusals: [404, 409],
@@ -56,9 +58,10 @@ const toggle = route({
 const reset = route({
   name: 'resetMcpCache',
   group,
+  role: 'administrator',
   method: 'POST',
   path: '/mcp/cache/reset',
-  summary: 'Reconnect to all MCP servers and list their tools again, in every process. Administrators only.',
+  summary: 'Reconnect to all MCP servers and list their tools again, in every process.',
   reply: z.object({ success: z.literal(true), message: z.string() }),
   refusals: [409],
 });

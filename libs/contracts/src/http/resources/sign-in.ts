@@ -59,6 +59,7 @@ const me = route({
 const setupStatus = route({
   name: 'getSetupStatus',
   group,
+  role: 'public',
   method: 'GET',
   path: '/v1/auth/setup-status',
   summary: 'Whether the first administrator has to be created, and whether users may register.',
@@ -68,6 +69,7 @@ const setupStatus = route({
 const providers = route({
   name: 'getSignInProviders',
   group,
+  role: 'public',
   method: 'GET',
   path: '/v1/auth/providers',
   summary: 'Other services to sign in with: none.',
@@ -77,6 +79,7 @@ const providers = route({
 const initialize = route({
   name: 'initializeSystem',
   group,
+  role: 'public',
   method: 'POST',
   path: '/v1/auth/initialize',
   summary: 'Create the first administrator and sign in; possible once.',
@@ -89,6 +92,7 @@ const initialize = route({
 const login = route({
   name: 'signIn',
   group,
+  role: 'public',
   method: 'POST',
   path: '/v1/auth/login/local',
   summary: 'Sign in with e-mail and password: sets the cookies access_token and csrf_token.',
@@ -105,6 +109,7 @@ const login = route({
 const register = route({
   name: 'registerUser',
   group,
+  role: 'public',
   method: 'POST',
   path: '/v1/auth/register',
   summary: 'Create an account and sign in, if the operator allows it.',
@@ -117,6 +122,7 @@ const register = route({
 const logout = route({
   name: 'signOut',
   group,
+  role: 'public',
   method: 'POST',
   path: '/v1/auth/logout',
   summary: "End the cookie's session, at every gateway.",
@@ -139,4 +145,57 @@ const changePassword = route({
   refusals: [400, 409, 429],
 });
 
-export const signInRoutes = { me, setupStatus, providers, initialize, login, register, logout, changePassword };
+const Session = z.object({
+  id: z.string().describe('Names the session; it does not open it'),
+  created_at: z.string(),
+  expires_at: z.string(),
+  remembered: z.boolean().describe('Whether it outlives the browser'),
+  current: z.boolean().describe('Whether it is the session of this request'),
+});
+export type SessionReply = z.infer<typeof Session>;
+
+const sessions = route({
+  name: 'listSessions',
+  group,
+  method: 'GET',
+  path: '/v1/auth/sessions',
+  summary: 'Your sessions, the newest first: at most 50.',
+  reply: z.object({ sessions: z.array(Session) }),
+});
+
+const endSession = route({
+  name: 'endSession',
+  group,
+  method: 'DELETE',
+  path: '/v1/auth/sessions/:session_id',
+  summary: 'End one of your sessions, at every gateway.',
+  params: z.object({
+    session_id: z.string().regex(/^[\w-]{43}$/, 'must be the id of a session: 43 letters, digits, "-" or "_"'),
+  }),
+  status: 204,
+  reply: 'empty',
+  refusals: [404],
+});
+
+const endOtherSessions = route({
+  name: 'endOtherSessions',
+  group,
+  method: 'DELETE',
+  path: '/v1/auth/sessions',
+  summary: 'End all your sessions but the one of this request, at every gateway.',
+  reply: z.object({ ended: z.int().describe('Sessions that were ended') }),
+});
+
+export const signInRoutes = {
+  me,
+  setupStatus,
+  providers,
+  initialize,
+  login,
+  register,
+  logout,
+  changePassword,
+  sessions,
+  endSession,
+  endOtherSessions,
+};

@@ -79,4 +79,17 @@ const install = route({
   refusals: [400, 404, 409, 413, 429],
 });
 
-export const skillRoutes = { list, get, set, remove, install };
+const upload = route({
+  name: 'uploadSkill',
+  group,
+  method: 'POST',
+  path: '/skills/upload',
+  summary:
+    'Install a skill for the caller from a .skill archive in the body, with the checks of an archive of a thread.',
+  consumes: 'multipart/form-data',
+  body: z.object({ file: z.string().meta({ format: 'binary' }) }).optional(),
+  reply: InstallReply,
+  refusals: [400, 409, 413, 415, 429],
+});
+
+export const skillRoutes = { list, get, set, remove, install, upload };

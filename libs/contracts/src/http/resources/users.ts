@@ -19,9 +19,10 @@ const eraseMe = route({
 const erase = route({
   name: 'eraseUser',
   group,
+  role: 'administrator',
   method: 'DELETE',
   path: '/users/:user_id',
-  summary: 'The same for another user; for administrators. Idempotent.',
+  summary: 'The same for another user. Idempotent.',
   params: z.object({ user_id: UserId }),
   status: 204,
   reply: 'empty',

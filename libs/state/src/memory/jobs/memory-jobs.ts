@@ -11,6 +11,7 @@ import type {
 } from '@caribou/core';
 import type { ProcessOwner } from '../../ports/process-registry.js';
 import { ownerName, processOf, processParams } from '../../processes/process-registry.js';
+import { letterId, MAX_LETTERS } from '../../letters/letter-params.js';
 import type { RedisConnection } from '../../redis/connection.js';
 import { memoryMember, parseMemoryMember } from '../../redis/keys.js';
 import { differenceOf } from '../memory-difference.js';
@@ -106,11 +107,15 @@ export function redisMemoryJobs(redis: RedisConnection, options: MemoryJobsOptio
       void (await underLease(lease, scripts.retry, { params: { delay_ms: delayMs, failed } })),
     deadLetter: async (job, progress, reason) => {
       const { threadId, userId } = job.lease;
-      const note = { thread: threadId, reason: reason.slice(0, MAX_REASON_CHARS), max_dead: MAX_DEAD };
+      const { records, times } = redis.keys.letters;
+      const note = {
+        ...{ user: userId, thread: threadId, reason: reason.slice(0, MAX_REASON_CHARS), max_dead: MAX_DEAD },
+        ...{ letter: letterId('memory', userId, threadId, job.lease.agent), max_letters: MAX_LETTERS },
+      };
       await underLease(job.lease, scripts.deadLetter, {
         params: { ...progressOf(job, progress), ...note },
         texts: [JSON.stringify(progress.seen)],
-        moreKeys: [redis.keys.memoryDead(userId)],
+        moreKeys: [redis.keys.memoryDead(userId), records, times],
       });
     },
   };

@@ -92,6 +92,7 @@ export function ConversationPage({ threadId, isNew, onMade, onOpen }: Conversati
           />
         }
         isPanelOpen={isPanelOpen && context.exists}
+        onPanelClose={() => setPanelOpen(false)}
       />
     </Conversation>
   );

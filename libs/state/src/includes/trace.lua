@@ -1,0 +1,96 @@
+-- The trace of a run: a list of what happened in it, oldest first, each '<kind> <ms> <values…>' and, after a line end, a text of the
+-- process that wrote it (traces/trace-parts.ts reads them). It exists for runs whose admission began it: `traced` in their record is
+-- its size in bytes. Needs thread.lua, clock.lua.
+local function trace_key(run_id) return run_key(run_id) .. ':trace' end
+
+-- The process that an owner names.
+local function process_of(owner) return owner:match('^[^.:]+') end
+
+local MAX_TRACE_PARTS, MAX_TRACE_BYTES = 5000, 4 * 1024 * 1024
+-- How many of the first parts always remain; behind them one part counts those that were removed.
+local FIRST_TRACE_PARTS = 64
+local MAX_REMOVED = 100
+
+local function add_trace(run, ...)
+  if not run.traced then return end
+  local values = { ... }
+  for index, value in ipairs(values) do values[index] = text_of(value) end
+  redis.call('RPUSH', trace_key(run.run_id), table.concat(values, ' '))
+end
+
+-- Removes the oldest part behind the first ones; returns its bytes.
+local function drop_traced(key)
+  local count = redis.call('LINDEX', key, FIRST_TRACE_PARTS)
+  local dropped = tonumber(count:match('^n %d+ (%d+)$'))
+  if not dropped then
+    redis.call('LSET', key, FIRST_TRACE_PARTS, 'n ' .. text_of(now_ms) .. ' 1')
+    return #count
+  end
+  local oldest = redis.call('LINDEX', key, FIRST_TRACE_PARTS + 1)
+  redis.call('LSET', key, FIRST_TRACE_PARTS, 'n ' .. text_of(now_ms) .. ' ' .. (dropped + 1))
+  redis.call('LSET', key, FIRST_TRACE_PARTS + 1, '')
+  redis.call('LREM', key, 1, '')
+  return #oldest
+end
+
+-- Adds a step of the owner with its text; returns the fields of the run's record that the caller writes, { field, value }.
+local function trace_step(run, checkpoint, text)
+  if not run.traced then return {} end
+  local part = 's ' .. text_of(now_ms) .. ' ' .. checkpoint .. '\n' .. text
+  local key, bytes = trace_key(run.run_id), tonumber(run.traced) + #part
+  local parts = redis.call('RPUSH', key, part)
+  for _ = 1, MAX_REMOVED do
+    if (parts <= MAX_TRACE_PARTS and bytes <= MAX_TRACE_BYTES) or parts <= FIRST_TRACE_PARTS + 2 then break end
+    bytes = bytes - drop_traced(key)
+    parts = redis.call('LLEN', key)
+  end
+  return { 'traced', bytes }
+end
+
+-- Adds the end, with the last checkpoint, if one is written, and its text; '-' for a run without an owner. From now on the trace has a
+-- deadline.
+local function end_trace(run, status, checkpoint, text)
+  if not run.traced then return end
+  local queued = p.owner and '' or ' -'
+  add_trace(run, 'e', now_ms, checkpoint or '-', status .. queued .. (text and '\n' .. text or ''))
+  redis.call('PEXPIRE', trace_key(run.run_id), p.trace_ttl_ms or p.events_ttl_ms)
+end
+
+-- Most bytes of the texts of a user, or of a thread, that requests refer to; above it those that end first are removed.
+local MAX_TEXT_BYTES = 8 * 1024 * 1024
+local trace_texts_key = record_key .. ':trace-texts'
+
+local function drop_trace_text(key, hash)
+  redis.call('HINCRBY', key, 'bytes', -redis.call('HSTRLEN', key, hash))
+  redis.call('HDEL', key, hash)
+end
+
+-- Removes texts whose time is over, and more of them when all are too large.
+local function prune_trace_texts(key, ends)
+  for _, hash in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now_ms, 'LIMIT', 0, MAX_REMOVED)) do
+    drop_trace_text(key, hash)
+    redis.call('ZREM', ends, hash)
+  end
+  for _ = 1, MAX_REMOVED do
+    if tonumber(redis.call('HGET', key, 'bytes') or 0) <= MAX_TEXT_BYTES then break end
+    local hash = redis.call('ZPOPMIN', ends)[1]
+    if not hash then break end
+    drop_trace_text(key, hash)
+  end
+end
+
+-- Stores texts that requests refer to, read by `take`, once by their hash. `lists`, absent for none: { ttl_ms, hashes, key, ends }, without
+-- keys the texts of the thread itself.
+local function store_trace_texts(lists)
+  for _, list in ipairs(lists or {}) do
+    local key, ends = list.key or trace_texts_key, list.ends or trace_texts_key .. ':ends'
+    for _, hash in ipairs(list.hashes) do
+      local text = take()
+      if redis.call('HSETNX', key, hash, text) == 1 then redis.call('HINCRBY', key, 'bytes', #text) end
+      redis.call('ZADD', ends, now_ms + list.ttl_ms, hash)
+    end
+    prune_trace_texts(key, ends)
+    redis.call('PEXPIRE', key, list.ttl_ms)
+    redis.call('PEXPIRE', ends, list.ttl_ms)
+  end
+end
