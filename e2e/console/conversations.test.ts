@@ -154,7 +154,10 @@ jest.setTimeout(180_000);
     await page.reload();
     await shows(page, 'Of this one');
     await expect(composerOf(page).inputValue()).resolves.toBe('for this conversation only');
-    await page.getByRole('button', { name: 'New conversation' }).click();
-    await expect(composerOf(page).inputValue()).resolves.toBe('');
+    await page.getByRole('button', { name: 'New conversation', exact: true }).click();
+    await waitFor(async () => (await composerOf(page).inputValue()) === '', {
+      what: 'an empty field',
+      timeoutMs: 20_000,
+    });
   });
 });
