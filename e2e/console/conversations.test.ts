@@ -147,5 +147,17 @@ jest.setTimeout(180_000);
     await composerOf(page).fill('not sent yet');
     await page.reload();
     await expect(composerOf(page).inputValue()).resolves.toBe('not sent yet');
+    await send(page, `${nonce()}\n#say Of this one`);
+    await shows(page, 'Of this one');
+    await isDone(page);
+    await composerOf(page).fill('for this conversation only');
+    await page.reload();
+    await shows(page, 'Of this one');
+    await expect(composerOf(page).inputValue()).resolves.toBe('for this conversation only');
+    await page.getByRole('button', { name: 'New conversation', exact: true }).click();
+    await waitFor(async () => (await composerOf(page).inputValue()) === '', {
+      what: 'an empty field',
+      timeoutMs: 20_000,
+    });
   });
 });

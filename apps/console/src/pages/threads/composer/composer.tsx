@@ -7,12 +7,14 @@ import { talk } from '../../../text/talk.js';
 import { useConversation, type AttachedFile } from '../conversation-context.js';
 import type { Choices } from './choices.js';
 import styles from './composer.module.css';
-import { NEW_DRAFT, readDraft, writeDraft } from './drafts.js';
+import { readDraft, writeDraft } from './drafts.js';
 import { Polish } from './polish.js';
 import { RunSettingsBar } from './run-settings-bar.js';
 import type { RunSettings } from './run-settings.js';
 
 interface ComposerProps {
+  /** The name that the draft is stored under. */
+  readonly draftName: string;
   readonly choices: Choices;
   readonly settings: RunSettings;
   readonly onSettings: (settings: RunSettings) => void;
@@ -23,9 +25,8 @@ interface ComposerProps {
 const MAX_ROWS = 12;
 
 /** Where a person writes. A draft stays until it was sent, and comes back when it could not be. */
-export function Composer({ choices, settings, onSettings, onSend, onStop }: ComposerProps) {
-  const { threadId, exists, runInFlight, attached, detach } = useConversation();
-  const draftName = exists ? threadId : NEW_DRAFT;
+export function Composer({ draftName, choices, settings, onSettings, onSend, onStop }: ComposerProps) {
+  const { runInFlight, attached, detach } = useConversation();
   const [text, setText] = useState(() => readDraft(draftName));
   const [strategy, setStrategy] = useState<Strategy>('steer');
   const [error, setError] = useState<unknown>(undefined);

@@ -4,6 +4,7 @@ import { Failure, Loading } from '../../../components/notice.js';
 import { talk } from '../../../text/talk.js';
 import { useChoices } from '../composer/choices.js';
 import { Composer } from '../composer/composer.js';
+import { NEW_DRAFT } from '../composer/drafts.js';
 import { contextOf, isScripted, readSettings, type RunSettings, writeSettings } from '../composer/run-settings.js';
 import { Suggestions } from '../composer/suggestions.js';
 import { type AttachedFile, Conversation } from '../conversation-context.js';
@@ -82,6 +83,7 @@ export function ConversationPage({ threadId, isNew, onMade, onOpen }: Conversati
         messages={messages}
         composer={
           <Composer
+            draftName={isNew ? NEW_DRAFT : threadId}
             choices={choices}
             settings={settings}
             onSettings={changeSettings}

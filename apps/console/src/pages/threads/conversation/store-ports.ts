@@ -37,7 +37,11 @@ async function* join(...given: Parameters<StorePorts['join']>): AsyncGenerator<F
   yield* joinRun(...given);
 }
 
+/** Time between two pictures of an answer that streams: the page has the rest of it for what the person does. */
+const PICTURE_MS = 40;
 /** Pictures are not drawn in a hidden page, which is updated all the same. */
+const HIDDEN_MS = 250;
+
 function schedule(callback: () => void): void {
   let isDone = false;
   const once = (): void => {
@@ -45,8 +49,8 @@ function schedule(callback: () => void): void {
     isDone = true;
     callback();
   };
-  requestAnimationFrame(once);
-  setTimeout(once, 250);
+  setTimeout(() => requestAnimationFrame(once), PICTURE_MS);
+  setTimeout(once, HIDDEN_MS);
 }
 
 export const serverPorts: StorePorts = {

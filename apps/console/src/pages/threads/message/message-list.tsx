@@ -37,7 +37,7 @@ export function MessageList({ conversation, isReadingOlder, onOlder, actions }: 
     scrollEndThreshold: AT_END_PIXELS,
   });
   const items = virtual.getVirtualItems();
-  const onScroll = useFollowedEnd(scroller, virtual);
+  const { onScroll, hasScrolled } = useFollowedEnd(scroller, virtual);
   const hasOlder = typeof conversation.olderBefore === 'number';
   const hasRows = rows.length > 0;
   const isShown = useRef(false);
@@ -46,11 +46,12 @@ export function MessageList({ conversation, isReadingOlder, onOlder, actions }: 
     isShown.current = true;
     virtual.scrollToEnd();
   }, [hasRows, virtual]);
-  const first = items[0]?.index ?? 0;
-  const isScrolled = virtual.scrollOffset !== null && virtual.scrollOffset > 0;
+  const isAtStart = (items[0]?.index ?? 0) === 0;
+  const { olderBefore } = conversation;
   useEffect(() => {
-    if (hasOlder && first === 0 && isShown.current && isScrolled) onOlder();
-  }, [hasOlder, first, isScrolled, onOlder]);
+    // Before it was scrolled to its end, a list begins with its first message.
+    if (typeof olderBefore === 'number' && isAtStart && hasScrolled.current) onOlder();
+  }, [olderBefore, isAtStart, onOlder, hasScrolled]);
   return (
     <div className={styles['around']}>
       <div
@@ -105,8 +106,9 @@ export function MessageList({ conversation, isReadingOlder, onOlder, actions }: 
 function useFollowedEnd(
   scroller: RefObject<HTMLDivElement | null>,
   virtual: Pick<Virtualizer<HTMLDivElement, Element>, 'isAtEnd' | 'scrollToEnd'>,
-): () => void {
+): { readonly onScroll: () => void; readonly hasScrolled: RefObject<boolean> } {
   const isAtEnd = useRef(true);
+  const hasScrolled = useRef(false);
   useEffect(() => {
     if (scroller.current === null) return undefined;
     const observer = new ResizeObserver(() => {
@@ -115,9 +117,11 @@ function useFollowedEnd(
     observer.observe(scroller.current);
     return () => observer.disconnect();
   }, [scroller, virtual]);
-  return () => {
+  const onScroll = (): void => {
+    hasScrolled.current = true;
     isAtEnd.current = virtual.isAtEnd(AT_END_PIXELS);
   };
+  return { onScroll, hasScrolled };
 }
 
 /** Rows that have not changed stay the same objects. */
