@@ -1,57 +1,37 @@
 import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
-import { type Config, configFindings, configSources, extensionsFile, maskConfig } from '@caribou/config';
-import { busAccess, omitUndefined } from '@caribou/contracts';
+import { type Config, extensionsFile } from '@caribou/config';
+import { busAccess } from '@caribou/contracts';
 import { type Logger, type ModelCatalog, type ModelModule, systemClock, type ThreadKey } from '@caribou/core';
 import {
-  type ThreadStore,
   createRedis,
   MemoryWatch,
   type RedisConnection,
   redisAgents,
   redisAssistants,
-  redisAccountDirectory,
-  redisAccounts,
-  redisApiKeys,
-  redisAttempts,
   redisConversions,
-  redisCrons,
-  redisDelayedRuns,
-  redisAuditTrail,
   redisDeadLetters,
-  listPendingRuns,
-  type PendingRunQuery,
-  readDayUse,
-  redisOutbox,
-  HeadCache,
   redisErasures,
   redisItems,
   redisEventLog,
   redisFeedback,
   redisLocks,
-  redisModelCircuits,
   redisModelGate,
-  redisSandboxRegistry,
-  readProcessLeases,
   ledgerSettings,
-  redisRequestBuckets,
   redisUsageLedger,
   redisSkills,
   redisSharedDocuments,
   newProcessId,
   redisRunTraces,
-  traceSettings,
   redisTaskStore,
   redisMemoryStore,
   redisProcessRegistry,
-  redisThreadStore,
   redisTurnQueue,
   redisWaitingThreads,
   requireDurableRedis,
   taskPart,
 } from '@caribou/state';
 import { type DocumentConverter, documentConverter } from '@caribou/documents';
-import { createWebhookFetch } from '@caribou/egress';
 import { gateCatalog } from '@caribou/middleware';
 import { createEmbedder, createModelCatalog } from '@caribou/models';
 import { loadModels } from '@caribou/extensions';
@@ -60,18 +40,21 @@ import type { StopStep } from '@caribou/service';
 import { createMetrics, createTracing, type Metrics, type Tracing } from '@caribou/observability';
 import { openSkillCatalog } from '@caribou/skills';
 import type { Provider } from '@nestjs/common';
+import { accessDependencies } from './access/access-dependencies.js';
 import { chainCatalog } from './agents/chain-catalog.js';
-import { scryptPasswords } from './auth/passwords.js';
 import { withErasures } from './erasure/with-erasures.js';
 import { Erasures } from './erasure/erasures.js';
 import { openFileCollection } from './files/open-file-collection.js';
 import { type GatewayFiles, openFiles } from './files/open-files.js';
+import { operatorReads } from './fleet/operator-reads.js';
 import { queueReads } from './fleet/queue-reads.js';
 import { LoopLagWatch } from './http/loop-lag-watch.js';
 import { dispatchTurn } from './runs/turn-dispatch.js';
 import { toSettings } from './settings.js';
 import { openSkillFiles } from './skills/open-skill-files.js';
 import { measureQueues } from './system/queue-figures.js';
+import { createThreadStore, withAdmissionControl } from './threads/thread-store.js';
+import { timedStores } from './timers/timed-stores.js';
 
 /** Everything that the gateway's services are built from; `listDependencies` is the one list. */
 export type Dependencies = ReturnType<typeof listDependencies>;
@@ -141,7 +124,7 @@ function listDependencies(config: Config, connections: Connections) {
   const usageLedger = redisUsageLedger(redis, ledgerSettings(redis, config));
   const timed = timedStores(redis, config);
   const deadLetters = redisDeadLetters(redis, { debounceMs: config.chain.memory.debounce_seconds * 1_000 });
-  const apiKeys = redisApiKeys(redis);
+  const access = accessDependencies(redis);
   const erasures = new Erasures({
     store: redisErasures(redis),
     crons: timed.crons,
@@ -152,7 +135,7 @@ function listDependencies(config: Config, connections: Connections) {
     tasks: taskStore,
     memories,
     usage: usageLedger,
-    apiKeys,
+    apiKeys: access.apiKeys,
     sweepMs: config.clocks.sweepMs,
     ensureVolume: files.ensure,
     logger,
@@ -163,7 +146,6 @@ function listDependencies(config: Config, connections: Connections) {
   const conversions = documentConverter({ maxAtOnce: config.uploads.convertAtOnce });
   const converter: DocumentConverter = conversions;
   measureQueues(metrics, { redis, memory: config.chain.memory, conversions });
-  const settings = toSettings(config);
   return {
     /** Names this process in traces, and among the processes that administrators see. */
     processId,
@@ -172,19 +154,11 @@ function listDependencies(config: Config, connections: Connections) {
     runTraces: redisRunTraces(redis),
     taskTraces: redisRunTraces(taskPart(redis), redis),
     ...timed,
-    webhookFetch: createWebhookFetch(config.webhooks),
     dispatchTurn: (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread),
     waitingThreads: redisWaitingThreads(redis),
     runnerProcesses: redisProcessRegistry(redis, 'runs'),
     deadLetters,
-    auditTrail: redisAuditTrail(redis),
-    pendingRuns: (query: PendingRunQuery) => listPendingRuns(redis, query),
-    dayUse: (limit: number) => readDayUse(redis, limit),
-    loadedConfig: {
-      config: maskConfig(config),
-      sources: configSources(config),
-      findings: configFindings(config),
-    },
+    ...operatorReads(redis, config),
     eventLog: redisEventLog(redis),
     bus,
     userFiles: erasable.files,
@@ -207,24 +181,17 @@ function listDependencies(config: Config, connections: Connections) {
     }),
     converter,
     models: withModelGate(models, config, { redis, logger }),
-    modelCircuits: redisModelCircuits(redis),
-    ...fleetReads(redis, config),
     queueReads: queueReads({ redis, memory: config.chain.memory, conversions }),
     chains: chainCatalog(config, models),
     skillStore,
     skillCatalog: openSkillCatalog(config, { store: skillStore, clock: systemClock, logger }),
     skillFiles: openSkillFiles(config, { records: skillStore, logger }),
-    accounts: redisAccounts(redis),
-    accountDirectory: redisAccountDirectory(redis),
-    apiKeys,
-    attempts: redisAttempts(redis),
-    requestBuckets: redisRequestBuckets(redis),
+    ...access,
     usageLedger,
-    passwords: scryptPasswords(),
     documents: redisSharedDocuments(redis),
     extensionsFile: extensionsFile(config.extensionsConfigPath),
     consoleFiles: new ConsoleFiles(),
-    settings,
+    settings: toSettings(config),
     metrics,
     tracing,
     logger,
@@ -242,77 +209,6 @@ const connectGatewayBus = ({ nats, clocks }: Config, logger: Logger) =>
     streams: ['turns'],
     ackWaitMs: clocks.ackWaitMs,
   });
-
-/** What administrators see of processes and sandboxes. */
-const fleetReads = (redis: RedisConnection, { clocks }: Config) => ({
-  processLeases: () => readProcessLeases(redis, clocks),
-  sandboxBindings: redisSandboxRegistry(redis),
-});
-
-/** How much longer than an attempt the lease of a delivery is: for the body, and for the entry of the outcome. */
-const DELIVERY_MARGIN_MS = 15_000;
-
-/** The stores of what happens at a time or after a run. */
-const timedStores = (redis: RedisConnection, { clocks, crons, webhooks, explain }: Config) => ({
-  crons: redisCrons(redis, { maxPerUser: crons.maxPerUser }),
-  delayedRuns: redisDelayedRuns(redis, {
-    eventsTtlMs: clocks.eventsTtlMs,
-    idempotencyTtlMs: clocks.idempotencyTtlMs,
-    ...omitUndefined({ trace: traceSettings(redis, explain, 'gateway') }),
-  }),
-  outbox: redisOutbox(redis, {
-    perUser: webhooks.maxAtOncePerUser,
-    perHost: webhooks.maxAtOncePerHost,
-    leaseMs: webhooks.timeoutMs + DELIVERY_MARGIN_MS,
-    maxAgeMs: webhooks.maxAgeMs,
-    maxFailed: webhooks.maxFailedPerUser,
-  }),
-});
-
-/** States of threads that later reads of these threads need not transfer again. */
-const HEAD_CACHE_BYTES = 64 * 1024 * 1024;
-
-const createThreadStore = (
-  { redis, metrics, processId }: Pick<Connections, 'redis' | 'metrics'> & { readonly processId: string },
-  config: Config,
-): ThreadStore => {
-  const { clocks, quotas, runner, store, webhooks } = config;
-  const heads = new HeadCache(HEAD_CACHE_BYTES);
-  metrics.measureCache('heads', heads.bytes);
-  return redisThreadStore(redis, {
-    heads,
-    leaseMs: clocks.leaseMs,
-    maxAttempts: runner.maxAttempts,
-    eventsTtlMs: clocks.eventsTtlMs,
-    maxQueuedRuns: quotas.maxQueuedRunsPerThread,
-    maxInFlightRuns: quotas.maxRunsPerUser,
-    maxThreads: quotas.maxThreadsPerUser,
-    maxStateBytes: quotas.maxStateBytes,
-    maxDelayedRuns: quotas.maxDelayedRunsPerUser,
-    maxWebhookEvents: webhooks.maxWaitingPerUser,
-    maxStoredBytes: quotas.maxRunBytesPerUser,
-    idempotencyTtlMs: clocks.idempotencyTtlMs,
-    compact: store.compact,
-    ledger: ledgerSettings(redis, config),
-    ...omitUndefined({ trace: traceSettings(redis, config.explain, processId) }),
-  });
-};
-
-/**
- * The store, which refuses new runs while this process is overloaded, and while Redis lacks the memory for what they will
- * write.
- */
-const withAdmissionControl = (
-  store: ThreadStore,
-  { memory, loopLag }: Pick<Connections, 'memory' | 'loopLag'>,
-): ThreadStore => ({
-  ...store,
-  admit: async (request) => {
-    loopLag.assertResponsive();
-    memory.assertRoom();
-    return await store.admit(request);
-  },
-});
 
 /** The models, whose calls share limits and circuit breaker with the calls of the runners. */
 function withModelGate(

@@ -1,0 +1,65 @@
+import type { Config } from '@caribou/config';
+import { omitUndefined } from '@caribou/contracts';
+import type { Metrics } from '@caribou/observability';
+import {
+  HeadCache,
+  ledgerSettings,
+  type MemoryWatch,
+  type RedisConnection,
+  redisThreadStore,
+  type ThreadStore,
+  traceSettings,
+} from '@caribou/state';
+import type { LoopLagWatch } from '../http/loop-lag-watch.js';
+
+interface Connections {
+  readonly redis: RedisConnection;
+  readonly memory: Pick<MemoryWatch, 'assertRoom'>;
+  readonly loopLag: Pick<LoopLagWatch, 'assertResponsive'>;
+  readonly metrics: Pick<Metrics, 'measureCache'>;
+}
+
+/** States of threads that later reads of these threads need not transfer again. */
+const HEAD_CACHE_BYTES = 64 * 1024 * 1024;
+
+export const createThreadStore = (
+  { redis, metrics, processId }: Pick<Connections, 'redis' | 'metrics'> & { readonly processId: string },
+  config: Config,
+): ThreadStore => {
+  const { clocks, quotas, runner, store, webhooks } = config;
+  const heads = new HeadCache(HEAD_CACHE_BYTES);
+  metrics.measureCache('heads', heads.bytes);
+  return redisThreadStore(redis, {
+    heads,
+    leaseMs: clocks.leaseMs,
+    maxAttempts: runner.maxAttempts,
+    eventsTtlMs: clocks.eventsTtlMs,
+    maxQueuedRuns: quotas.maxQueuedRunsPerThread,
+    maxInFlightRuns: quotas.maxRunsPerUser,
+    maxThreads: quotas.maxThreadsPerUser,
+    maxStateBytes: quotas.maxStateBytes,
+    maxDelayedRuns: quotas.maxDelayedRunsPerUser,
+    maxWebhookEvents: webhooks.maxWaitingPerUser,
+    maxStoredBytes: quotas.maxRunBytesPerUser,
+    idempotencyTtlMs: clocks.idempotencyTtlMs,
+    compact: store.compact,
+    ledger: ledgerSettings(redis, config),
+    ...omitUndefined({ trace: traceSettings(redis, config.explain, processId) }),
+  });
+};
+
+/**
+ * The store, which refuses new runs while this process is overloaded, and while Redis lacks the memory for what they will
+ * write.
+ */
+export const withAdmissionControl = (
+  store: ThreadStore,
+  { memory, loopLag }: Pick<Connections, 'memory' | 'loopLag'>,
+): ThreadStore => ({
+  ...store,
+  admit: async (request) => {
+    loopLag.assertResponsive();
+    memory.assertRoom();
+    return await store.admit(request);
+  },
+});
