@@ -39,7 +39,7 @@ const kinds: Readonly<Record<string, PreviewKind>> = {
   markdown: 'markdown',
 };
 
-export const extensionOf = (path: string): string =>
+const extensionOf = (path: string): string =>
   /\.([^./]+)$/.exec(path.slice(path.lastIndexOf('/') + 1))?.[1]?.toLowerCase() ?? '';
 
 /** The type that a blob of a file gets; undefined for files that are not shown as media. The file's own claims do not count. */

@@ -45,7 +45,7 @@ export async function readWhole(path: string, maxBytes: number, signal?: AbortSi
 }
 
 /** The size of the whole file: behind the slash of `Content-Range`, or the length of an answer with all of it. */
-export function totalOf({ status, headers }: Pick<Response, 'status' | 'headers'>): number | undefined {
+function totalOf({ status, headers }: Pick<Response, 'status' | 'headers'>): number | undefined {
   const text = status === 206 ? headers.get('content-range')?.split('/')[1] : headers.get('content-length');
   return text !== null && text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }

@@ -47,9 +47,13 @@ export function WorkspaceFiles({ threadId, onShow }: WorkspaceProps) {
   const files = data?.pages.flatMap((page) => page.files) ?? [];
   return (
     <>
-      <label className={styles['row']}>
+      <label className={styles['field']}>
         {texts.directory}
-        <select value={directory} onChange={(event) => setDirectory(directoryOf(event.target.value))}>
+        <select
+          className={styles['input']}
+          value={directory}
+          onChange={(event) => setDirectory(directoryOf(event.target.value))}
+        >
           {directories.map((name) => (
             <option key={name} value={name}>
               {texts.directories[name]}

@@ -18,7 +18,7 @@ import { StepDetails } from './step-details.js';
 const readHistory = endpoint<typeof threadRoutes.history>('POST', '/threads/:thread_id/history');
 
 const STEPS_OF_PAGE = 100;
-const ROW_PX = 64;
+const ROW_PX = 76;
 
 /** The steps of the conversation, the newest first, in pages; and one of them in full. */
 export function HistoryTab() {

@@ -17,12 +17,12 @@ export interface Fault {
   readonly text: string;
 }
 
-export type Answer =
+type Answer =
   | { readonly isValid: true; readonly value: unknown }
   | { readonly isValid: false; readonly faults: readonly Fault[] };
 
 /** Most characters of a reason or an answer in place of a tool; the server refuses more. */
-export const MAX_MESSAGE_CHARS = 20_000;
+const MAX_MESSAGE_CHARS = 20_000;
 
 /** The value that `command.resume` gives an interrupt, or what is wrong with the draft. */
 export function toAnswer(waiting: Pick<WaitingReply, 'kind' | 'value'>, draft: Draft): Answer {

@@ -20,7 +20,7 @@ export const stepOf = (message: TaskMessage): Step => ({
 });
 
 /** The text of a message's content; parts that are no text are left out. */
-export function textOf(content: unknown): string {
+function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content
