@@ -105,7 +105,7 @@ export type {
   TracedText,
   TracedToolCall,
   ToolCallOutcome,
-} from './agent/step-trace.js';
+} from './traces/step-trace.js';
 export {
   mapOperations,
   RunCancelled,

@@ -50,7 +50,7 @@ export type { StoreOptions, TraceSettings } from './redis/store-settings.js';
 export { describeProcess, newProcessId } from './traces/process-name.js';
 export { redisRunTraces } from './traces/run-traces.js';
 export { traceSettings } from './traces/trace-settings.js';
-export type { MissingReason, RunTraces, StoredRequest, TracedRun, TracePage } from './ports/run-traces.js';
+export type { MissingReason, RunTraces, StoredRequest, TracedRun, TracePage } from './traces/traces-port.js';
 export { redisTaskSlots } from './tasks/task-slots.js';
 export { redisTaskStore, taskPart } from './tasks/task-store.js';
 export { redisThreadStore } from './thread-store.js';

@@ -2,7 +2,7 @@ import type { RunContextValues, RunEvent } from '@caribou/contracts';
 import type { Clock } from '../util/clock.js';
 import type { Logger } from '../util/logger.js';
 import type { Instrumented } from './instrumentation.js';
-import type { StepTracer } from './step-trace.js';
+import type { StepTracer } from '../traces/step-trace.js';
 import type { InterruptAnswer, InterruptRequest } from '../ports/interrupt-request.js';
 
 /** The information about a run that its hooks and tools receive. */

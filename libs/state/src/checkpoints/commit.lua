@@ -12,7 +12,7 @@
 -- @include ../includes/run-commit.lua
 -- @include ../steering/waiting-list.lua
 -- @include ../goals/goal-change.lua
--- @include ../includes/trace.lua
+-- @include ../traces/trace.lua
 local function is_spent(run)
   return p.budgets and spent_budget(p.usage_prefix, p.budgets, run.user_id, run.api_key or '')
 end

@@ -2,7 +2,7 @@
 -- @include ended-record.lua
 -- @include ../outbox/announce-end.lua
 -- @include ../steering/waiting-list.lua
--- @include trace.lua
+-- @include ../traces/trace.lua
 
 -- Updates the thread's position in the index by `updated_at`; a temporary thread is in no index.
 local function list_thread(record)

@@ -6,7 +6,7 @@
          {'damaged', key}: nothing is written ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/clock.lua
--- @include ../includes/trace.lua
+-- @include ../traces/trace.lua
 local damage = damaged_thread() or damaged_run(p.run)
 if damage then return { 'damaged', damage } end
 local run = read_run(p.run)

@@ -144,7 +144,7 @@ export interface ProcessKeys {
   readonly since: string;
 }
 
-/** The texts that requests of runs refer to, as includes/trace.lua takes them. */
+/** The texts that requests of runs refer to, as traces/trace.lua takes them. */
 export interface TraceTextKeys {
   /** Hash: hash of the text → the text, and `bytes`, the size of all. */
   readonly texts: string;

@@ -29,7 +29,7 @@ export interface StoreKeys {
   runEvents(userId: string, runId: string): string;
   /** String: a run's kwargs as JSON; it expires after the end of the run. */
   runKwargs(userId: string, runId: string): string;
-  /** List: what happened in a run (includes/trace.lua); it expires after the end of the run. */
+  /** List: what happened in a run (traces/trace.lua); it expires after the end of the run. */
   runTrace(userId: string, runId: string): string;
   /** System prompts and lists of tools. */
   traceTexts(userId: string): TraceTextKeys;

@@ -1,7 +1,6 @@
 import type { HeldHeads } from '../ports/run-store.js';
 import type { ProcessOwner } from '../ports/process-registry.js';
 import type { Prices } from '../ports/usage-ledger.js';
-import type { WrittenTexts } from '../traces/written-texts.js';
 import type { TraceTextKeys } from './script-keys.js';
 
 /** How the usage of models is entered. */
@@ -23,7 +22,11 @@ export interface TraceSettings {
   readonly process: string;
   /** The keys of the texts of a user: the same for tasks and for the threads that dispatch them. */
   readonly textKeys: (userId: string) => TraceTextKeys;
-  readonly written: WrittenTexts;
+  /** The texts that this process has stored lately, by hash and by the user or thread that they belong to. */
+  readonly written: {
+    has(owner: string, hash: string): boolean;
+    add(owner: string, hashes: readonly string[]): void;
+  };
 }
 
 /** The times and limits of the stores. All processes of an installation use the same. */

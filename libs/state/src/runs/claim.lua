@@ -17,7 +17,7 @@
 -- @include ../includes/feed.lua
 -- @include ../includes/events.lua
 -- @include ../steering/waiting-list.lua
--- @include ../includes/trace.lua
+-- @include ../traces/trace.lua
 local turns = p.turns
 local damage = damaged_thread()
 local may_start, enter

@@ -4,7 +4,7 @@
   Reply  {'ok'}; {'fenced', reason}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/clock.lua
--- @include ../includes/trace.lua
+-- @include ../traces/trace.lua
 local refusal = fenced_briefly()
 if refusal then return refusal end
 local fields = redis.call('HMGET', run_key(p.run), 'tries', 'traced')

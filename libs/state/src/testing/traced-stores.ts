@@ -1,7 +1,7 @@
 import type { StepTrace, ThreadKey, TracedModelCall, TracedRequest } from '@caribou/core';
 import { admission, ai, human, type StoreFixture } from '@caribou/testing';
 import type { ClaimResult, RunStore } from '../ports/run-store.js';
-import type { RunTraces } from '../ports/run-traces.js';
+import type { RunTraces } from '../traces/traces-port.js';
 import type { ThreadStore } from '../ports/thread-store.js';
 import { redisRunStore } from '../runs/run-store.js';
 import { redisThreadStore } from '../thread-store.js';

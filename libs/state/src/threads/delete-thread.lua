@@ -14,7 +14,7 @@
 -- @include ../outbox/announce-end.lua
 -- @include ../steering/waiting-list.lua
 -- @include ../interrupts/interrupts.lua
--- @include ../includes/trace.lua
+-- @include ../traces/trace.lua
 local refusal, record = refused_idle()
 if refusal then return refusal end
 for index, kind in ipairs({ 'hash', 'zset', 'zset', 'zset' }) do

@@ -1,8 +1,9 @@
 import { type Message, NotFoundError } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { MissingReason, RequestMessage, StoredRequest, StoredTool, TracedRun } from '../ports/run-traces.js';
+import type { MissingReason, RequestMessage, StoredRequest, StoredTool, TracedRun } from './traces-port.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { loadCheckpoint } from '../runs/claim-thread.js';
+import { readCheckpoints, requireCheckpoint } from '../checkpoints/checkpoint-reads.js';
+import { headOf } from '../checkpoints/stored-checkpoint.js';
 import type { TraceTextKeys } from '../redis/script-keys.js';
 import { parseStored } from '../redis/stored-json.js';
 import { expandText, toStoredText } from '../redis/stored-text.js';
@@ -162,8 +163,8 @@ async function messagesAt(
 ): Promise<readonly Message[] | null> {
   if (checkpointId === undefined) return null;
   try {
-    const { state } = await loadCheckpoint(redis, { userId: thread.userId, threadId: thread.threadId }, checkpointId);
-    return state.messages;
+    const loaded = await readCheckpoints(redis, thread, { ids: [checkpointId], ended: true });
+    return headOf(loaded, requireCheckpoint(loaded.checkpoints[0], checkpointId)).state.messages;
   } catch (error) {
     if (error instanceof NotFoundError) return null;
     throw error;

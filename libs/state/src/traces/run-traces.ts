@@ -1,5 +1,5 @@
 import { BugError, type TraceEntry } from '@caribou/contracts';
-import type { RunTraces, TracedRun, TracePage } from '../ports/run-traces.js';
+import type { RunTraces, TracedRun, TracePage } from './traces-port.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { readRequest } from './read-request.js';
 import { entriesOf } from './trace-entries.js';

@@ -3,7 +3,7 @@ import { parseStored } from '../redis/stored-json.js';
 import { unpackText } from './packed-text.js';
 import type { StepText } from './step-text.js';
 
-/** A part of a stored trace, as includes/trace.lua writes it. */
+/** A part of a stored trace, as traces/trace.lua writes it. */
 export interface TracePart {
   readonly kind: string;
   readonly ms: number;
@@ -28,7 +28,7 @@ export async function parsePart(stored: Buffer): Promise<TracePart> {
 /** What a step says; nothing when its process passed no text. */
 export const stepOf = ({ text }: TracePart): StepText => (text === '' ? {} : parseStored<StepText>(text));
 
-/** Where the mark is that counts removed parts, as includes/trace.lua has it. */
+/** Where the mark is that counts removed parts, as traces/trace.lua has it. */
 export const MARK_AT = 64;
 
 /** How many parts were removed, by the part at `MARK_AT`. */

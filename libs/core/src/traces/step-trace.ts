@@ -1,6 +1,5 @@
 import type { AiMessage } from '@caribou/contracts';
 import type { ModelCall, ModelPort } from '../ports/model-port.js';
-import type { ChainPart } from './instrumentation.js';
 
 /** A text that a request had, by its hash. One that is too large to be stored has `large-<size>` and no text. */
 export interface TracedText {
@@ -91,13 +90,21 @@ export interface TracedToolCall {
   readonly subagentType?: string;
 }
 
+/** What the hooks of a middleware took in a step, and what they decided. */
+interface TracedHooks {
+  readonly middleware: string;
+  readonly ms: number;
+  readonly calls: number;
+  readonly decisions: readonly string[];
+}
+
 /** What a process did for a run since its last commit. */
 export interface StepTrace {
   /** The time by the clock of the other times. */
   readonly nowMs: number;
   readonly calls: readonly TracedModelCall[];
   readonly tools: readonly TracedToolCall[];
-  readonly hooks?: { readonly durationMs: number; readonly parts: readonly ChainPart[] };
+  readonly hooks?: { readonly durationMs: number; readonly parts: readonly TracedHooks[] };
   /** How long the commit before took. */
   readonly lastCommitMs?: number;
   /** Calls that are left out, as there were too many. */
