@@ -60,10 +60,7 @@ module.exports = {
     {
       name: 'no-dev-packages-from-sources',
       severity: 'error',
-      from: {
-        path: '^(apps|libs|tools/demo-model|tools/build)/',
-        pathNot: [testCode, '^apps/console/', '^tools/build/console'],
-      },
+      from: { path: '^(apps|libs|tools/demo-model|tools/build)/', pathNot: testCode },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
     {

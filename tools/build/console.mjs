@@ -33,7 +33,7 @@ export async function buildConsole(root) {
   await removeAbandoned(join(root, 'dist'));
   const outDir = `${target}.${process.pid}`;
   try {
-    const { build } = await importVite();
+    const { build } = await import('vite');
     await build({
       configFile: false,
       root: folder,
@@ -56,19 +56,6 @@ export async function buildConsole(root) {
     await rm(outDir, { recursive: true, force: true });
   }
   return true;
-}
-
-/** @throws {Error} that says what to do where only the product's packages are installed */
-async function importVite() {
-  try {
-    return await import('vite');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
-    const advice = 'run `npm ci`, or build without the console: `node tools/build/product.mjs --without-console`';
-    throw new Error(`the console is built from development packages, which are not installed: ${advice}`, {
-      cause: error,
-    });
-  }
 }
 
 /**

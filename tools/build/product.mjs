@@ -9,11 +9,10 @@ import { buildConsole } from './console.mjs';
  * Brings all of `dist/` up to date: every file path for path, a bundle per service when something in it changed, and the console.
  *
  * @param {string} root absolute path of the repository
- * @param {{ console?: boolean }} [options] `console: false` leaves out the console, whose packages are development packages
  * @returns {Promise<string>} a description of what was done
  * @throws {Error} when a file does not compile or a service cannot be bundled; the message names it
  */
-export async function buildProduct(root, { console = true } = {}) {
+export async function buildProduct(root) {
   const began = Date.now();
   const { compiled, copied, unchanged, removed } = await build(root);
   const stamp = join(root, 'dist', 'services', '.bundled');
@@ -22,7 +21,7 @@ export async function buildProduct(root, { console = true } = {}) {
     await bundle(root);
     await writeFile(stamp, '');
   }
-  const builtConsole = console && (await buildConsole(root));
+  const builtConsole = await buildConsole(root);
   const counts = `${compiled} compiled, ${copied} copied, ${unchanged} unchanged, ${removed} removed`;
   return `build: ${counts}, services ${stale ? 'bundled' : 'unchanged'}, console ${builtConsole ? 'built' : 'unchanged'}, ${Date.now() - began} ms`;
 }
@@ -51,9 +50,5 @@ async function changedAt(path) {
   }
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const console = !process.argv.includes('--without-console');
-  process.stdout.write(
-    `${await buildProduct(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), { console })}\n`,
-  );
-}
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  process.stdout.write(`${await buildProduct(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))}\n`);

@@ -29,7 +29,7 @@ export function inRange(name, value, least, most) {
 export async function runLongTest({ title, path, minutes, env }) {
   requireNode();
   const { signal } = new AbortController();
-  await installPackages({ signal });
+  await installPackages({ dev: true, signal });
   const programs = /** @type {const} */ (['nats-server', 'redis-server', 'bwrap', 'setpriv', 'openssl']);
   const missing = await installPrograms({ programs: [...programs], unpacked, signal });
   if (missing.length > 0) throw new LauncherError(`not installed: ${missing.join(', ')}`);

@@ -36,7 +36,7 @@ async function install() {
   /** @type {Programs} */
   const missing = [];
   await runTogether(new AbortController().signal, [
-    (signal) => installPackages({ signal }),
+    (signal) => installPackages({ dev: true, signal }),
     async (signal) => {
       for (const group of groups) missing.push(...(await installPrograms({ programs: group, unpacked, signal })));
       await installMoto({ signal });

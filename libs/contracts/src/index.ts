@@ -125,7 +125,7 @@ export {
 } from './bus/subjects.js';
 export { type BusAccess, busAccess, MANAGERS_QUEUE, REPLY_WITHIN_MS } from './bus/bus-access.js';
 export type { NatsLogin, NatsSecurity, RedisSecurity, TlsMaterial } from './bus/server-security.js';
-export { type ServiceName, serviceNames } from './bus/services.js';
+export { type ServiceName, serviceNames } from './common/services.js';
 export { OutputPiece } from './bus/command-output.js';
 export { MAX_MCP_SERVERS, MCP_DOCUMENT, McpDocument, McpOAuth, McpServer, McpServerName } from './settings/mcp.js';
 export { CommandAudit, CommandMatch, CommandRule, CommandVerdict } from './settings/command-rules.js';

@@ -11,22 +11,25 @@ const installTimeoutMs = 15 * 60_000;
  */
 
 /**
- * Installs the packages of the lock file that `node_modules` lacks, also those for development: the console is made of them. Install scripts
- * stay off, as no package needs them.
+ * Installs the packages of the lock file that `node_modules` lacks. Install scripts stay off, as no package needs them.
  *
- * @param {{ signal?: AbortSignal }} options
+ * @param {{ dev: boolean, signal?: AbortSignal }} options dev: also what only tests and checks need
  * @returns {Promise<void>}
  * @throws {LauncherError} when npm fails; the message ends with npm's last lines
  */
-export async function installPackages({ signal }) {
-  const missing = missingPackages(true);
+export async function installPackages({ dev: wanted, signal }) {
+  const installed = readLock('node_modules', '.package-lock.json');
+  // Packages for tests stay if they are installed: npm ci removes packages that are not requested.
+  const dev = wanted || Object.entries(installed).some(([, entry]) => entry.dev === true);
+  const missing = missingPackages(dev, installed);
   if (missing === 0) {
     say('npm packages: complete');
     return;
   }
   const npm = process.env['npm_execpath'];
-  const args = ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
-  await step(`npm packages: installing ${missing} (npm ci)`, async () => {
+  const scope = dev ? [] : ['--omit=dev'];
+  const args = ['ci', ...scope, '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
+  await step(`npm packages: installing ${missing} (npm ${args.slice(0, dev ? 1 : 2).join(' ')})`, async () => {
     const [file, lead] = npm === undefined ? ['npm', []] : [process.execPath, [npm]];
     const { code, output } = await runCommand(file, [...lead, ...args], {
       cwd: repository,
@@ -41,10 +44,10 @@ export async function installPackages({ signal }) {
  * How many packages of the lock file are not installed in their version. npm stores the list of installed packages in
  * `node_modules/.package-lock.json`; packages for other platforms are optional and do not count.
  *
- * @param {boolean} dev whether packages for development count too
+ * @param {boolean} dev
+ * @param {Record<string, LockedPackage>} [installed]
  */
-export function missingPackages(dev) {
-  const installed = readLock('node_modules', '.package-lock.json');
+export function missingPackages(dev, installed = readLock('node_modules', '.package-lock.json')) {
   const locked = readLock('package-lock.json');
   return Object.entries(locked).filter(([path, wanted]) => {
     if (path === '' || wanted.optional === true || wanted.devOptional === true) return false;

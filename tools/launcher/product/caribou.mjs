@@ -92,9 +92,9 @@ async function startServices({ settings, fleet, signal }, env) {
   return services.map((name) => `${name.padEnd(17)}health on ${healthHost(name)}:${healthPorts.get(name)}`);
 }
 
-/** npm's packages, with those that the console is made of, then the build, which needs them. @param {AbortSignal} signal */
+/** npm's packages, then the build: the first needs nothing, the second the first. @param {AbortSignal} signal */
 async function prepareCode(signal) {
-  await installPackages({ signal });
+  await installPackages({ dev: false, signal });
   return await runScript([inRepository('tools', 'build', 'product.mjs')], { signal });
 }
 

@@ -1,13 +1,10 @@
-import type { systemRoutes } from '@caribou/contracts';
 import { useQuery } from '@tanstack/react-query';
-import { endpoint } from '../api/endpoint.js';
+import { getInfo } from '../api/info.js';
 import { addressOf } from '../api/request.js';
 import { Dialog } from '../components/dialog.js';
 import { Failure, Loading } from '../components/notice.js';
 import { frame } from '../text/frame.js';
 import styles from './dialogs.module.css';
-
-const getInfo = endpoint<typeof systemRoutes.info>('GET', '/info');
 
 const links = [
   { to: 'docs', label: frame.aboutDocs },

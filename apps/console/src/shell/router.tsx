@@ -1,9 +1,15 @@
 import { createHashRouter, Navigate } from 'react-router';
+import { lazyPage } from './lazy-page.js';
 import { NotFound, PageFailed } from './page-failures.js';
 import { RequireAdministrator } from './require-administrator.js';
 import { Shell } from './shell.js';
 
 const errorElement = <PageFailed />;
+
+const Threads = lazyPage(() => import('../pages/threads/index.js'));
+const Runs = lazyPage(() => import('../pages/runs/index.js'));
+const Operate = lazyPage(() => import('../pages/operate/index.js'));
+const Settings = lazyPage(() => import('../pages/settings/index.js'));
 
 /** Addresses are behind `#`, so that they work below any path of the server, and a page of one can be shared by its URL. */
 export const createRouter = () =>
@@ -14,14 +20,14 @@ export const createRouter = () =>
       errorElement,
       children: [
         { index: true, element: <Navigate to="/threads" replace /> },
-        { path: 'threads/*', errorElement, lazy: () => import('../pages/threads/index.js') },
-        { path: 'runs/:threadId/:runId/*', errorElement, lazy: () => import('../pages/runs/index.js') },
+        { path: 'threads/*', errorElement, element: <Threads /> },
+        { path: 'runs/:threadId/:runId/*', errorElement, element: <Runs /> },
         {
           element: <RequireAdministrator />,
           errorElement,
-          children: [{ path: 'operate/*', errorElement, lazy: () => import('../pages/operate/index.js') }],
+          children: [{ path: 'operate/*', errorElement, element: <Operate /> }],
         },
-        { path: 'settings/*', errorElement, lazy: () => import('../pages/settings/index.js') },
+        { path: 'settings/*', errorElement, element: <Settings /> },
         { path: '*', element: <NotFound /> },
       ],
     },

@@ -18,7 +18,7 @@ describe('GET /admin/fleet', () => {
   beforeAll(async () => {
     gateway = await fixture.open({ env: KEYS });
     redis = fixture.connectRedis();
-  }, 30_000);
+  }, 60_000);
 
   const ask = async (key = 'root-key-12') => {
     const reply = await gateway.app.inject({ url: '/api/admin/fleet', headers: { 'x-api-key': key } });

@@ -19,7 +19,7 @@ describe('the states of models', () => {
   beforeAll(async () => {
     gateway = await fixture.open({ config: CONFIG, env: { ...NO_ENV_MODEL, ...KEYS } });
     redis = fixture.connectRedis();
-  }, 30_000);
+  }, 60_000);
 
   const request = async (method: 'GET' | 'POST', path: string, key = 'root-key-12') => {
     const reply = await gateway.app.inject({ method, url: `/api/admin/models${path}`, headers: { 'x-api-key': key } });

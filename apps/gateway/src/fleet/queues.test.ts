@@ -16,7 +16,7 @@ describe('GET /admin/queues', () => {
       env: { CARIBOU_API_KEYS: KEYS },
     });
     redis = fixture.connectRedis();
-  }, 30_000);
+  }, 60_000);
 
   const ask = async (key = 'root-key-12') => {
     const reply = await gateway.app.inject({ url: '/api/admin/queues', headers: { 'x-api-key': key } });

@@ -68,7 +68,7 @@ describe('sandboxes of all managers', () => {
     await openManager('m1', ['alice/t1', 'alice/t3', 'carol/t1']);
     await openManager('m2', ['alice/t2', 'bob/t1']);
     await redisSandboxRegistry(redis).renewManager('m3', 60_000);
-  }, 30_000);
+  }, 60_000);
 
   beforeEach(() => {
     asked.length = 0;

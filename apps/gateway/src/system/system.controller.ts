@@ -8,6 +8,7 @@ import { findPrincipal } from '../auth/principal.js';
 import { UNKNOWN_PATH } from '../http/error.filter.js';
 import { API_ROOTS, Input, Route } from '../http/route.decorators.js';
 import { Dependency } from '../dependency.js';
+import type { GatewaySettings } from '../settings.js';
 import { DOCS_POLICY, docsPage, docsScript } from './docs-page.js';
 import { createOpenApiDocument } from './openapi.js';
 import { ReadinessCheck } from './readiness.js';
@@ -17,6 +18,8 @@ const startScript: ViewerFile = { contentType: 'text/javascript; charset=utf-8',
 
 @Controller(API_ROOTS)
 export class InfoController {
+  constructor(@Dependency('settings') private readonly settings: Pick<GatewaySettings, 'auth'>) {}
+
   @Route(systemRoutes.ok)
   ok() {
     return { ok: true };
@@ -27,7 +30,10 @@ export class InfoController {
     return {
       version: VERSION,
       context: {},
-      flags: { assistants: true, crons: true, langsmith: false, stream_namespaces: true },
+      flags: {
+        ...{ assistants: true, crons: true, langsmith: false, stream_namespaces: true },
+        sign_in: this.settings.auth.enabled,
+      },
     };
   }
 }

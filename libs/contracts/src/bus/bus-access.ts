@@ -2,7 +2,7 @@ import { FleetInfo, FleetSandboxes } from '../rpc/scatter.js';
 import { SandboxEnd } from '../rpc/sandbox-end.js';
 import { SandboxPublish, SandboxPublishLeft } from '../rpc/sandbox-publish.js';
 import { SandboxBlocked, SandboxAcquire, SandboxProbe, managerSubject } from '../rpc/sandbox.js';
-import type { ServiceName } from './services.js';
+import type { ServiceName } from '../common/services.js';
 import {
   CANCEL_ALL,
   COMMAND_OUTPUTS,

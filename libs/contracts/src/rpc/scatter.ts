@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { serviceNames } from '../bus/services.js';
+import { serviceNames } from '../common/services.js';
 import { ThreadId, UserId } from '../common/ids.js';
 import { SandboxDriverKind } from '../records/sandbox-driver.js';
 import type { RpcContract } from './contract.js';

@@ -9,7 +9,6 @@ import { memoryMember } from '../redis/keys.js';
 import { foreignType } from '../redis/redis-errors.js';
 import { loadScript } from '../redis/scripts.js';
 import { parseStored } from '../redis/stored-json.js';
-import { taskPart } from '../tasks/task-store.js';
 
 const scripts = {
   drop: loadScript('letters/drop-letter'),
@@ -40,7 +39,7 @@ export interface DeadLetterOptions {
 
 /** The dead letters in Redis, of threads and of the part that has tasks. */
 export function redisDeadLetters(redis: RedisConnection, { debounceMs }: DeadLetterOptions): DeadLetterStore {
-  const tasks = taskPart(redis);
+  const tasks = redis.part('tasks');
   const partOf = (id: string): RedisConnection => (kindOf(id) === 'task' ? tasks : redis);
 
   /** Of both parts, newest first: their numbers are bounded by the scripts that write them. */

@@ -6,7 +6,8 @@ import { parsePendingMember } from '../redis/keys.js';
 import { MAX_READ_BYTES, readHashes } from '../redis/read-hashes.js';
 import { summaryOf } from '../runs/run-codec.js';
 import { textOrEmpty } from '../runs/unowned-threads.js';
-import { readSetPage, type SetMember, type SetQuery, setCursor } from './set-page.js';
+import { readSetPage, type SetMember, setCursor } from '../pages/set-page.js';
+import type { SetQuery } from '../ports/cron-store.js';
 
 export interface PendingRun {
   readonly userId: string;

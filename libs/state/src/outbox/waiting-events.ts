@@ -1,4 +1,5 @@
-import { readSetPage, type SetQuery } from '../operator/set-page.js';
+import { readSetPage } from '../pages/set-page.js';
+import type { SetQuery } from '../ports/cron-store.js';
 import type { FailedEvent, OutboxStore, UserEvent, WaitingEvent } from '../ports/outbox-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { parsePendingMember } from '../redis/keys.js';

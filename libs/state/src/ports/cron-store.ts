@@ -1,4 +1,9 @@
-import type { SetQuery } from '../operator/set-page.js';
+/** Asks for a page of a list of all users. */
+export interface SetQuery {
+  readonly limit: number;
+  /** `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
+}
 
 /** A run that a cron starts: what its admission compares, and how the cron goes on. */
 export interface CronStart {

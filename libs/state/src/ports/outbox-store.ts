@@ -1,4 +1,4 @@
-import type { SetQuery } from '../operator/set-page.js';
+import type { SetQuery } from './cron-store.js';
 import type { AdminLine } from './admission.js';
 
 /** The end of a run that its webhook gets. */

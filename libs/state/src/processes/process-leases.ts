@@ -1,6 +1,5 @@
 import type { ServiceName } from '@caribou/contracts';
 import type { RedisConnection } from '../redis/connection.js';
-import { taskPart } from '../tasks/task-store.js';
 
 /** A process with a lease in Redis, or whose lease lapsed within the last minute. */
 export interface ProcessLeaseState {
@@ -34,7 +33,7 @@ export async function readProcessLeases(
   const { keys } = redis;
   const sources = [
     { service: 'agent-runner', key: keys.processes('runs').ends, leaseMs: processLeaseMs },
-    { service: 'subagent-pool', key: taskPart(redis).keys.processes('runs').ends, leaseMs: processLeaseMs },
+    { service: 'subagent-pool', key: redis.part('tasks').keys.processes('runs').ends, leaseMs: processLeaseMs },
     { service: 'memory-worker', key: keys.processes('memory').ends, leaseMs: processLeaseMs },
     { service: 'sandbox-manager', key: keys.managers, leaseMs: managerLeaseMs },
   ] as const;

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { readApiKey, setApiKey } from '../../api/credentials.js';
-import { ApiError } from '../../api/request.js';
+import { getInfo } from '../../api/info.js';
 import { Button } from '../../components/button.js';
 import { Failure, Loading, Notice } from '../../components/notice.js';
 import { signIn } from '../../text/sign-in.js';
@@ -16,16 +16,14 @@ interface Offer {
   readonly registration: boolean;
 }
 
-/** How people sign in at this server. One that refuses to say so without a key has keys only. */
+/** How people sign in at this server. */
 async function readOffer(signal: AbortSignal): Promise<Offer> {
-  try {
-    const { needs_setup, registration_enabled } = await getSetupStatus({ signal });
-    return { accounts: true, needsSetup: needs_setup, registration: registration_enabled };
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 401)
-      return { accounts: false, needsSetup: false, registration: false };
-    throw error;
-  }
+  const [{ flags }, status] = await Promise.all([getInfo({ signal }), getSetupStatus({ signal })]);
+  return {
+    accounts: flags['sign_in'] === true,
+    needsSetup: status.needs_setup,
+    registration: status.registration_enabled,
+  };
 }
 
 /** A key that was refused is forgotten, as it would be sent with everything else. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { serviceNames } from '../../bus/services.js';
+import { serviceNames } from '../../common/services.js';
 import { ProcessInfo } from '../../rpc/scatter.js';
 import { route } from '../route.js';
 

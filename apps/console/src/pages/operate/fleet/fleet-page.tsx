@@ -101,7 +101,7 @@ const columnsFor = (nowMs: number, hasStreams: boolean): readonly Column<FleetRo
 ];
 
 const ProcessName = ({ row }: { readonly row: FleetRow }) => (
-  <span className={styles['stack']}>
+  <span className={`${styles['stack']} ${styles['process']}`}>
     <span className={styles['id']}>{row.id}</span>
     {'process' in row ? (
       <span className={styles['quiet']}>{text.hostAndPid(row.process.host, row.process.pid)}</span>

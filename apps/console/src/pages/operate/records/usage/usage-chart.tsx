@@ -1,10 +1,17 @@
 import { useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
+import { facts } from '../../../../text/records/facts.js';
 import styles from '../records.module.css';
 import type { UsageChartData } from './usage-series.js';
 
 const HEIGHT = 300;
+const DAY_SECONDS = 86_400;
+/** Steps of the axis of days. */
+const DAYS_BETWEEN = [1, 2, 7, 14, 30].map((days) => days * DAY_SECONDS);
+
+const dayOf = (seconds: number): string => new Date(seconds * 1_000).toISOString().slice(0, 10);
+
 /** Different for people who see red and green alike, on light and on dark ground. */
 const COLORS = ['#2f8f87', '#d98324', '#5b7bd5', '#b4539b', '#8a8f2a', '#c0504d', '#85888a'];
 const DASHES = [[], [6, 3], [2, 3], [10, 3], [4, 2, 1, 2], [1, 4], [8, 2, 2, 2]];
@@ -49,11 +56,14 @@ function optionsOf(element: HTMLElement, { lines }: UsageChartData, format: Usag
     height: HEIGHT,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), 'Etc/UTC'),
     axes: [
-      { stroke, grid },
+      { stroke, grid, incrs: DAYS_BETWEEN, values: (_plot, ticks) => ticks.map(dayOf) },
       { stroke, grid, size: 80, values: (_plot, ticks) => ticks.map(format) },
     ],
     series: [
-      { value: '{YYYY}-{MM}-{DD}' },
+      {
+        label: facts.groups.day,
+        value: (_plot: uPlot, seconds: number | null) => (seconds === null ? '' : dayOf(seconds)),
+      },
       ...lines.map(({ name }, at) => ({
         label: name,
         stroke: COLORS[at % COLORS.length] ?? stroke,

@@ -1,11 +1,6 @@
 import { InvalidRequestError } from '@caribou/contracts';
+import type { SetQuery } from '../ports/cron-store.js';
 import type { RedisConnection } from '../redis/connection.js';
-
-export interface SetQuery {
-  readonly limit: number;
-  /** `nextCursor` of the page before. */
-  readonly cursor?: string | undefined;
-}
 
 export interface SetMember {
   readonly member: string;
