@@ -1,5 +1,5 @@
 export { redisAccountDirectory } from './access/account-directory.js';
-export { MAX_API_KEYS, redisApiKeys } from './access/api-keys.js';
+export { redisApiKeys } from './access/api-keys.js';
 export { redisAccounts } from './users/accounts.js';
 export { redisAttempts } from './users/attempts.js';
 export { redisRequestBuckets } from './users/request-buckets.js';
