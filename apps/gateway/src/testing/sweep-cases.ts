@@ -88,6 +88,10 @@ const runCases = (ids: OwnedIds): Readonly<Record<string, SweepCase>> => {
   const ofAssistant = { assistant_id: ids.assistant_id, input: { messages: [] } };
   return {
     getMessagesOfRun: hidden(),
+    getRunTrace: hidden({ query: 'user_id=owner' }),
+    getRunRequest: hidden({ params: { call: '1' }, query: 'user_id=owner' }),
+    getTaskTrace: hidden({ query: 'user_id=owner' }),
+    getTaskRequest: hidden({ params: { call: '1' }, query: 'user_id=owner' }),
     getMessagesOfRunById: hidden(),
     prepareRegenerate: hidden({ body: { message_id: 'question-1' } }),
     prepareEditRegenerate: hidden({ body: { human_message_id: 'question-1', replacement_text: 'x' } }),
@@ -163,6 +167,15 @@ const fileCases = (ids: OwnedIds): Readonly<Record<string, SweepCase>> => ({
   restoreFiles: hidden({ body: { checkpoint_id: ids.checkpoint_id } }),
   getWorkspaceChanges: hidden(),
   listSkills: own(),
+  // Not an archive of a skill.
+  uploadSkill: own(
+    {
+      headers: FORM,
+      body: `${partText({ name: 'owners.skill', content: 'x', field: 'file' })}--caribou-boundary--\r\n`,
+      makesOwn: true,
+    },
+    400,
+  ),
   getSkill: hidden(),
   setSkill: hidden({ body: { enabled: false } }),
   deleteSkill: hidden(),
@@ -192,6 +205,9 @@ const accountCases = (): Readonly<Record<string, SweepCase>> => ({
   getUserProfile: own(),
   setUserProfile: own({ body: { content: 'x' } }),
   getMe: own(),
+  listSessions: own(),
+  endSession: hidden({ params: { session_id: 'x'.repeat(43) } }),
+  endOtherSessions: own(),
   // Without sign-in there is no password to change.
   changePassword: own({ body: { current_password: 'x', new_password: 'long enough' } }, 403),
   eraseMe: own({ makesOwn: true }, 204),
