@@ -236,19 +236,10 @@ function measureHoldings(metrics: Metrics, { pool, executor, finished, maxSandbo
 /** The sandbox drivers of this machine with their mounts, quotas and egress proxy. */
 function createDrivers(
   config: Config,
-  {
-    managerId,
-    skills,
-    audit,
-    logger,
-    isHeld,
-    storingWrites,
-  }: Pick<ManagerParts, 'managerId' | 'skills' | 'audit'> &
-    Pick<FilePlane, 'storingWrites'> & {
-      readonly logger: Logger;
-      readonly isHeld: () => boolean;
-    },
+  parts: Pick<ManagerParts, 'managerId' | 'skills' | 'audit'> &
+    Pick<FilePlane, 'storingWrites'> & { readonly logger: Logger; readonly isHeld: () => boolean },
 ) {
+  const { managerId, skills, audit, logger, isHeld, storingWrites } = parts;
   const clock = systemClock;
   const egressTrail = new EgressTrail({ managerId, trail: audit, clock, logger });
   const egress = createSandboxEgress(config.sandbox.network, egressTrail);

@@ -17,8 +17,8 @@ export type {
 export { ConfigError } from './common/config-error.js';
 export { EXTENSIONS_MAX_AGE_MS, type ExtensionsFile, extensionsFile } from './load/extensions-file.js';
 export { readEnvLazily } from './common/read-env-lazily.js';
-export { configSources, type ConfigOrigin } from './load/config-sources.js';
-export { type ConfigFinding, configFindings } from './settings/config-findings.js';
+export { configSources } from './load/config-sources.js';
+export { configFindings } from './settings/config-findings.js';
 export { maskConfig } from './settings/mask-config.js';
 export { loadConfig } from './load/load-config.js';
 export { BUILT_IN_GROUPS } from './deerflow/tool-groups.js';

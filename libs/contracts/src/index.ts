@@ -146,7 +146,7 @@ export {
   SandboxRelease,
   SandboxWrite,
 } from './rpc/sandbox.js';
-export { FleetInfo, FleetSandboxes, HeldSandboxInfo, ProcessInfo, type ScatterContract } from './rpc/scatter.js';
+export { FleetInfo, FleetSandboxes, ProcessInfo, type ScatterContract } from './rpc/scatter.js';
 export { SandboxEnd } from './rpc/sandbox-end.js';
 export { VERSION } from './common/version.js';
 export { SandboxPublish, SandboxPublishLeft } from './rpc/sandbox-publish.js';
@@ -217,7 +217,6 @@ export {
   budgetRoutes,
   type BudgetsReply,
   type ConfigFindingReply,
-  type ConfigSource,
 } from './http/admin/config.js';
 export {
   type DeadLetterReply,
@@ -264,7 +263,7 @@ export {
 } from './http/resources/sign-in.js';
 export { type UsageEntry, type UsageGroup, type UsageReply, usageRoutes } from './http/resources/usage.js';
 export { userRoutes } from './http/resources/users.js';
-export { type FleetReply, fleetRoutes, type Reachable, type SilentProcess } from './http/admin/fleet.js';
+export { type FleetReply, fleetRoutes, type SilentProcess } from './http/admin/fleet.js';
 export { type ModelState, modelStateRoutes } from './http/admin/models.js';
 export { type QueueInfo, type QueueKind, queueRoutes, type QueuesReply } from './http/admin/queues.js';
 export type { WaitingThreadInfo } from './http/admin/queues.js';

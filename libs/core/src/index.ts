@@ -104,7 +104,6 @@ export type {
   TracedRequest,
   TracedText,
   TracedToolCall,
-  ToolCallOutcome,
 } from './traces/step-trace.js';
 export {
   mapOperations,

@@ -12,7 +12,6 @@ export { type AuditEntry, type AuditTrail, redisAuditTrail } from './operator/au
 export {
   listPendingRuns,
   type PendingRun,
-  type PendingRunPage,
   type PendingRunQuery,
 } from './operator/pending-runs.js';
 export type { DeadLetterStore, ListedLetter, ReplayOutcome } from './letters/dead-letters.js';
@@ -34,9 +33,9 @@ export { redisLocks } from './shared/locks.js';
 export { redisMemoryStore } from './memory/memory-store.js';
 export { MemoryWatch } from './memory/memory-watch.js';
 export { redisModelGate } from './models/model-gate.js';
-export { type ModelCircuit, type ModelCircuits, redisModelCircuits } from './models/model-circuits.js';
+export { type ModelCircuits, redisModelCircuits } from './models/model-circuits.js';
 export { redisProcessRegistry } from './processes/process-registry.js';
-export { type LeaseTimes, type ProcessLeaseState, readProcessLeases } from './processes/process-leases.js';
+export { type ProcessLeaseState, readProcessLeases } from './processes/process-leases.js';
 export { countPendingThreads } from './runs/unowned-threads.js';
 export { readRunQueue, readWaitingRuns, type WaitingRun, type WaitingRuns } from './runs/run-queue.js';
 export { type DueUsers, readCronUsers, readMemoryUsers, readWebhookUsers } from './shared/due-users.js';
@@ -47,10 +46,10 @@ export { redisSkills } from './users/skills.js';
 export { redisSharedDocuments } from './shared/shared-documents.js';
 export { HeadCache } from './checkpoints/head-cache.js';
 export type { StoreOptions, TraceSettings } from './redis/store-settings.js';
-export { describeProcess, newProcessId } from './traces/process-name.js';
+export { newProcessId } from './traces/process-name.js';
 export { redisRunTraces } from './traces/run-traces.js';
 export { traceSettings } from './traces/trace-settings.js';
-export type { MissingReason, RunTraces, StoredRequest, TracedRun, TracePage } from './traces/traces-port.js';
+export type { MissingReason, RunTraces, StoredRequest } from './traces/traces-port.js';
 export { redisTaskSlots } from './tasks/task-slots.js';
 export { redisTaskStore, taskPart } from './tasks/task-store.js';
 export { redisThreadStore } from './thread-store.js';
@@ -64,7 +63,7 @@ export { redisToolJournal } from './executions/tool-journal.js';
 export { addCounts, NO_COUNTS } from './usage/ledger-rows.js';
 export { ledgerSettings } from './usage/ledger-settings.js';
 export { redisUsageLedger } from './usage/usage-ledger.js';
-export { type BudgetUse, type DayUse, readDayUse } from './usage/day-use.js';
+export { type BudgetUse, readDayUse } from './usage/day-use.js';
 export type { BudgetState, LedgerCounts, LedgerRow, Payer, UsageLedger } from './ports/usage-ledger.js';
 export { redisFileGenerations } from './files/file-generations.js';
 export { redisVolumeRegistry } from './files/volume-registry.js';
@@ -75,7 +74,6 @@ export type {
   CommitRequest,
   CommitResult,
   DeadLetter,
-  FenceReason,
   FinishRequest,
   FinishResult,
   HandOverReason,

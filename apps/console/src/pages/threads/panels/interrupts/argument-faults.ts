@@ -1,6 +1,11 @@
 import { panels } from '../../../../text/panels.js';
-import type { Fault } from './decisions.js';
 import { type AskedCall, isObject } from './waiting.js';
+
+/** Why an answer cannot be sent: its field, such as `args.amount`, or empty for the whole. */
+export interface Fault {
+  readonly field: string;
+  readonly text: string;
+}
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,6 @@
 import type { WaitingReply } from '@caribou/contracts';
-import type { Draft, Fault } from './decisions.js';
+import type { Fault } from './argument-faults.js';
+import type { Draft } from './decisions.js';
 
 /** What the card of something that waits gets. */
 export interface DecisionProps {

@@ -1,6 +1,6 @@
 import type { WaitingReply } from '@caribou/contracts';
 import { panels } from '../../../../text/panels.js';
-import { argumentFaults } from './argument-faults.js';
+import { argumentFaults, type Fault } from './argument-faults.js';
 import { type AskedCall, isObject, readCall } from './waiting.js';
 
 /** What a person is about to answer to one interrupt. */
@@ -10,12 +10,6 @@ export type Draft =
   | { readonly type: 'reject' | 'respond'; readonly message: string }
   /** The answer to a question that is no approval. */
   | { readonly type: 'answer'; readonly value: unknown };
-
-/** Why an answer cannot be sent: its field, such as `args.amount`, or empty for the whole. */
-export interface Fault {
-  readonly field: string;
-  readonly text: string;
-}
 
 type Answer =
   | { readonly isValid: true; readonly value: unknown }

@@ -1,5 +1,5 @@
 import { panels } from '../../../../text/panels.js';
-import type { Fault } from './decisions.js';
+import type { Fault } from './argument-faults.js';
 import styles from './interrupts.module.css';
 
 /** Why an answer cannot be sent, each with its field. */

@@ -4,7 +4,8 @@ import { useRef, useState } from 'react';
 import { endpoint } from '../../../../api/endpoint.js';
 import { ApiError } from '../../../../api/request.js';
 import { useConversation } from '../../conversation-context.js';
-import { decide, type Draft, type Fault, placeRefusal } from './decisions.js';
+import type { Fault } from './argument-faults.js';
+import { decide, type Draft, placeRefusal } from './decisions.js';
 
 const listWaiting = endpoint<typeof approvalRoutes.listOfThread>('GET', '/threads/:thread_id/approvals');
 
