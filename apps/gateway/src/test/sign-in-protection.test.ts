@@ -112,7 +112,7 @@ describe('protection of routes by sign-in', () => {
 
   test('without a session every route but the public ones answers 401, and so does an unknown path', async () => {
     const open =
-      /^\/(health|ready|docs|docs\/x|openapi\.json)?$|^\/api\/(ok|info|v1\/auth\/(setup-status|providers|initialize|login\/local|register|logout))$/;
+      /^\/(health|ready|docs|docs\/x|openapi\.json|icon\.svg|assets\/x)?$|^\/api\/(ok|info|v1\/auth\/(setup-status|providers|initialize|login\/local|register|logout))$/;
     const paths = httpRoutes.map(({ method, path, root }) => ({
       method,
       url: `${root ? '' : '/api'}${path.replaceAll(/:\w+/g, 'x')}`,
