@@ -11,7 +11,7 @@ export interface TimelineRow {
   readonly title: string;
   readonly detail: string;
   readonly tone: Tone;
-  /** How many claims came before and with it; 0: before the first one. */
+  /** Of the last claim before it, or its own; 0: before the first one. */
   readonly attempt: number;
 }
 
@@ -40,7 +40,7 @@ export function timelineRows(entries: readonly TraceEntry[]): readonly TimelineR
   const startMs = sorted[0] === undefined ? 0 : Date.parse(sorted[0].at);
   let attempt = 0;
   return sorted.map((entry) => {
-    if (entry.type === 'claimed' || entry.type === 'taken_over') attempt += 1;
+    if (entry.type === 'claimed' || entry.type === 'taken_over') attempt = entry.attempt;
     return {
       entry,
       offsetMs: Date.parse(entry.at) - startMs,
