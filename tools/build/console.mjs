@@ -11,6 +11,14 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 
 /** Files of these kinds are text; images and fonts are compressed already. */
 const compressible = /\.(?:css|html|js|json|svg)$/;
+/** Files of code in which modules that the first page needs are put together. */
+const ofFirstPage = [
+  {
+    name: 'libraries',
+    test: /\/node_modules\/(react|react-dom|scheduler|react-router|@tanstack|@base-ui|@floating-ui)\//,
+  },
+  { name: 'shared', test: /\/apps\/console\/src\/(api\/|shell\/|components\/[^/]+$|text\/(shared|frame|format)\.ts$)/ },
+];
 /** A folder of a build carries its process id until it is whole. */
 const halfBuilt = /^console\.\d+$/;
 const ABANDONED_MS = 3_600_000;
@@ -46,6 +54,8 @@ export async function buildConsole(root) {
         // As data: URLs small files would need an exception in the page's policy.
         assetsInlineLimit: 0,
         modulePreload: { polyfill: false },
+        // What the first page needs is in few files: a browser asks for six at a time.
+        rolldownOptions: { output: { codeSplitting: { groups: ofFirstPage } } },
         reportCompressedSize: false,
         chunkSizeWarningLimit: 1_000,
       },

@@ -1,4 +1,5 @@
 import { createHashRouter, Navigate } from 'react-router';
+import { Component as Threads } from '../pages/threads/index.js';
 import { lazyPage } from './lazy-page.js';
 import { NotFound, PageFailed } from './page-failures.js';
 import { RequireAdministrator } from './require-administrator.js';
@@ -6,7 +7,6 @@ import { Shell } from './shell.js';
 
 const errorElement = <PageFailed />;
 
-const Threads = lazyPage(() => import('../pages/threads/index.js'));
 const Runs = lazyPage(() => import('../pages/runs/index.js'));
 const Operate = lazyPage(() => import('../pages/operate/index.js'));
 const Settings = lazyPage(() => import('../pages/settings/index.js'));
