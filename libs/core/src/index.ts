@@ -1,6 +1,6 @@
 export { answerableCalls, dropLateAnswers } from './agent/client-answers.js';
 export { hasPending, type PendingCalls, pendingCalls } from './agent/pending-calls.js';
-export { billedTokens, costOf, wholeTokens } from './usage/call-cost.js';
+export { type BilledTokens, billedTokens, costOf, wholeTokens } from './usage/call-cost.js';
 export { callUsage, type CallUsage } from './usage/call-usage.js';
 export { activeSkill, filterAllowedTools } from './agent/active-skill.js';
 export { findAgentFault, BOOTSTRAP_SKILL, type InstalledForAgents, skillsOfAgent } from './agent/agent-rules.js';

@@ -93,6 +93,7 @@ export type {
   RunEventLog,
   ThreadSearch,
   ThreadStore,
+  ThreadUsage,
 } from './ports/thread-store.js';
 export type { ProcessOwner, ProcessRegistry, ProcessRenewal } from './ports/process-registry.js';
 export type { NewTask, TaskStore } from './ports/task-store.js';

@@ -21,8 +21,10 @@ export class ModelsController {
   }
 }
 
+type ShownModel = GatewaySettings['models'][number];
+
 /** A model as clients see it. Fields are listed one by one, so that a setting added later is not shown by accident. */
-const modelJson = (model: GatewaySettings['models'][number]): ModelReply => ({
+const modelJson = (model: ShownModel): ModelReply => ({
   id: model.name,
   name: model.name,
   model: model.model,
@@ -31,4 +33,14 @@ const modelJson = (model: GatewaySettings['models'][number]): ModelReply => ({
   supports_thinking: model.supportsThinking,
   supports_reasoning_effort: model.supportsReasoningEffort,
   supports_vision: model.supportsVision,
+  pricing: model.pricing === undefined ? null : pricingJson(model.pricing),
+});
+
+const pricingJson = (prices: NonNullable<ShownModel['pricing']>): ModelReply['pricing'] => ({
+  currency: prices.currency,
+  input: prices.input,
+  cached_input: prices.cachedInput,
+  cache_write: prices.cacheWrite,
+  output: prices.output,
+  reasoning: prices.reasoning,
 });

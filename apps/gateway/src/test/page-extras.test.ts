@@ -14,11 +14,13 @@ models:
     default_headers: {x-team: secret-team}
     supports_thinking: true
     supports_reasoning_effort: true
+    pricing: {input: 4, cached_input: 0.4, output: 20}
   - name: small
     api_key: sk-secret-two
 token_usage: {enabled: false}
 suggestions: {max_suggestions: 4, timeout_ms: 300}
 `;
+const BIG_PRICES = { currency: 'USD', input: 4, cached_input: 0.4, cache_write: 4, output: 20, reasoning: 20 };
 const TALK = { messages: [{ role: 'user', content: 'How high is K2?' }] };
 
 const fixture = useGateways();
@@ -58,6 +60,7 @@ describe('GET /models', () => {
             supports_thinking: true,
             supports_reasoning_effort: true,
             supports_vision: false,
+            pricing: BIG_PRICES,
           },
           {
             id: 'small',
@@ -68,6 +71,7 @@ describe('GET /models', () => {
             supports_thinking: false,
             supports_reasoning_effort: false,
             supports_vision: false,
+            pricing: null,
           },
         ],
         token_usage: { enabled: false },
@@ -77,7 +81,11 @@ describe('GET /models', () => {
   });
 
   test('gives one by its name, and 404 for another', async () => {
-    expect((await get('/models/big')).json<unknown>()).toMatchObject({ name: 'big', display_name: 'Big One' });
+    expect((await get('/models/big')).json<unknown>()).toMatchObject({
+      name: 'big',
+      display_name: 'Big One',
+      pricing: BIG_PRICES,
+    });
     const missing = await get('/models/nope');
     expect([missing.statusCode, missing.json()]).toEqual([404, { detail: 'there is no model "nope"' }]);
   });

@@ -3,7 +3,7 @@ import { applyUpdate } from '@caribou/core';
 import { admission, ai, human } from '@caribou/testing';
 import { redisRunStore, redisThreadStore } from '@caribou/state';
 import type { OpenGateway } from '../open-gateway.js';
-import { useGateways } from '../testing/gateway-fixture.js';
+import { NO_ENV_MODEL, useGateways } from '../testing/gateway-fixture.js';
 import { computeContextUsage } from '../threads/token-usage.service.js';
 
 const answer = (tokens: number, more: Partial<AiMessage> = {}): AiMessage => ({
@@ -53,7 +53,11 @@ describe('GET /threads/:thread_id/token-usage', () => {
   let gateway: OpenGateway;
 
   beforeAll(async () => {
-    gateway = await fixture.open({ env: { CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob' } });
+    const config = 'models: [{name: m1, pricing: {currency: EUR, input: 2, cached_input: 0.5, output: 8}}]';
+    gateway = await fixture.open({
+      config,
+      env: { ...NO_ENV_MODEL, CARIBOU_API_KEYS: 'alice-key-1:alice,bob-key-123:bob' },
+    });
   }, 30_000);
 
   const ask = (threadId: string, key = 'alice-key-1', root = '/api') =>
@@ -68,7 +72,9 @@ describe('GET /threads/:thread_id/token-usage', () => {
     const claimed = await runs.claim(key, newId());
     if (claimed.kind !== 'run') throw new Error(claimed.kind);
     const state = applyUpdate(claimed.head.state, { messages: [human('x'), answer(12)] });
-    const calls = [{ caller: 'lead_agent' as const, model: 'm1', inputTokens: 11, outputTokens: 1 }];
+    const calls = [
+      { caller: 'lead_agent' as const, model: 'm1', inputTokens: 11, cachedInputTokens: 5, outputTokens: 1 },
+    ];
     const commit = { head: claimed.head, state, next: [], source: 'loop' as const, step: 1, events: [] };
     await runs.finish(claimed.lease, {
       status: 'success',
@@ -91,8 +97,11 @@ describe('GET /threads/:thread_id/token-usage', () => {
           total_input_tokens: 11,
           total_output_tokens: 1,
           total_runs: 1,
-          by_model: { m1: { tokens: 12, runs: 1 } },
+          // 6 x 2 + 5 x 0.5 + 1 x 8 millionths
+          by_model: { m1: { tokens: 12, runs: 1, cost: 0.000_022_5 } },
           by_caller: { lead_agent: 12, subagent: 0, middleware: 0 },
+          cost: 0.000_022_5,
+          currency: 'EUR',
         },
       });
     }

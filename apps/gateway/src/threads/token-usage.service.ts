@@ -4,6 +4,7 @@ import type { ThreadKey } from '@caribou/core';
 import type { ThreadStore } from '@caribou/state';
 import { Dependency } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
+import { costOfThread } from './thread-cost.js';
 
 /** The token usage of threads, and how much of the model's context they fill. */
 @Injectable()
@@ -23,7 +24,7 @@ export class TokenUsageService {
       total_input_tokens: usage.inputTokens,
       total_output_tokens: usage.outputTokens,
       total_runs: usage.runs,
-      by_model: { ...usage.models },
+      ...costOfThread(usage.models, this.settings.models),
       by_caller: { ...usage.callers },
       ...omitUndefined({ context_usage: context }),
     };

@@ -1,9 +1,10 @@
 -- Counts the tokens of model calls in the run's record and in the thread's totals, which outlive the run. Needs thread.lua.
--- Parameter p.usage, absent when nothing was spent: turns, input, output; callers, models: { { name, tokens }, … }; ledger
--- (ledger.lua). `budget` is then what that says of the budgets.
--- The totals: input, output, runs, models (how many have a name of their own), c:<caller>, t:<model> (tokens) and
--- r:<model> (runs). A run is in a count of runs when its record has `counted`, or `m:<model>`.
+-- Parameter p.usage, absent when nothing was spent: turns, input, output; callers: { { name, tokens }, … }; models:
+-- { { name, input, output, cached, written, reasoning }, … }; ledger (ledger.lua). `budget` is then what that says of the budgets.
+-- The totals: input, output, runs, models (how many have a name of their own), c:<caller>, t:<model> (tokens), in:, out:,
+-- cached:, written: and reasoning:<model> (their parts, absent for none) and r:<model> (runs). A run is in a count of runs when its record has `counted`, or `m:<model>`.
 local MAX_MODELS = 50
+local PARTS = { 'in:', 'out:', 'cached:', 'written:', 'reasoning:' }
 local budget = ''
 
 local function plus(before, amount) return string.format('%.0f', (tonumber(before or 0) or 0) + amount) end
@@ -15,6 +16,7 @@ local function read_totals(spent)
   for _, entry in ipairs(spent.models) do
     fields[#fields + 1] = 't:' .. entry[1]
     fields[#fields + 1] = 'r:' .. entry[1]
+    for _, part in ipairs(PARTS) do fields[#fields + 1] = part .. entry[1] end
   end
   for index, text in ipairs(redis.call('HMGET', usage_key, unpack(fields))) do known[fields[index]] = text end
   return known
@@ -52,7 +54,11 @@ local function count_usage(run)
   end
   for _, entry in ipairs(spent.models) do
     local model = counted_as(entry[1])
-    add('t:' .. model, entry[2])
+    add('t:' .. model, entry[2] + entry[3])
+    -- Parts of several models under one name say nothing of what they cost.
+    for index, part in ipairs(PARTS) do
+      if model == entry[1] and entry[index + 1] > 0 then add(part .. model, entry[index + 1]) end
+    end
     count_run('m:' .. model, 'r:' .. model)
   end
   if #spent.models > 0 then

@@ -14,7 +14,7 @@ import type {
   ThreadState,
   ThreadStatus,
 } from '@caribou/contracts';
-import type { CallUsage, ThreadKey } from '@caribou/core';
+import type { BilledTokens, CallUsage, ThreadKey } from '@caribou/core';
 import type { AdmitRequest, AdmitResult, CancelOptions, CancelResult, EndedRun } from './admission.js';
 
 export interface ThreadSearch {
@@ -118,6 +118,14 @@ export interface CopiedThread extends ThreadRecord {
   readonly files: number | null;
 }
 
+/** Tokens of a model, and the runs that used it. */
+export interface ModelTokens {
+  readonly tokens: number;
+  readonly runs: number;
+  /** The parts of all `tokens`; undefined when some were counted without them: by an earlier version, or for several models. */
+  readonly parts: BilledTokens | undefined;
+}
+
 /** Token usage of a thread; a copied thread starts at zero. */
 export interface ThreadUsage {
   readonly inputTokens: number;
@@ -125,7 +133,7 @@ export interface ThreadUsage {
   /** Runs with a model call whose tokens were reported. */
   readonly runs: number;
   /** Beyond a number of models, later ones are counted as `other`. */
-  readonly models: Readonly<Record<string, { readonly tokens: number; readonly runs: number }>>;
+  readonly models: Readonly<Record<string, ModelTokens>>;
   readonly callers: Readonly<Record<CallUsage['caller'], number>>;
 }
 

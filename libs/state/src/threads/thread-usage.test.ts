@@ -36,6 +36,10 @@ async function runWith(key: ThreadKey, ...commits: readonly (readonly CallUsage[
   return run.run_id;
 }
 
+const parts = (input: number, output: number, { cached = 0, written = 0, reasoning = 0 } = {}) => ({
+  ...{ input, cached, written, output, reasoning },
+});
+
 const nothing = {
   inputTokens: 0,
   outputTokens: 0,
@@ -54,7 +58,11 @@ describe('tokens of a thread', () => {
       inputTokens: 43,
       outputTokens: 7,
       runs: 2,
-      models: { a: { tokens: 36, runs: 2 }, b: { tokens: 7, runs: 1 }, c: { tokens: 7, runs: 1 } },
+      models: {
+        a: { tokens: 36, runs: 2, parts: parts(31, 5) },
+        b: { tokens: 7, runs: 1, parts: parts(5, 2) },
+        c: { tokens: 7, runs: 1, parts: parts(7, 0) },
+      },
       callers: { lead_agent: 36, subagent: 7, middleware: 7 },
     });
     expect(await store.threads.getRun(key, runId)).toMatchObject({
@@ -65,6 +73,30 @@ describe('tokens of a thread', () => {
       lead_agent_tokens: 34,
       subagent_tokens: 0,
       middleware_tokens: 7,
+    });
+  });
+
+  test('have their parts by model: from the cache, into it, and reasoning', async () => {
+    const key = thread();
+    const detailed = {
+      ...call('a', 100, 10),
+      ...{ cachedInputTokens: 60, cacheWriteTokens: 30, reasoningTokens: 4 },
+    };
+    await runWith(key, [detailed, call('a', 1, 1)], [detailed]);
+
+    const { models } = await store.threads.threadUsage(key);
+    expect(models['a']?.parts).toEqual(parts(201, 21, { cached: 120, written: 60, reasoning: 8 }));
+  });
+
+  test('have no parts when an earlier version counted some of them', async () => {
+    const key = thread();
+    await runWith(key, [call('a', 10, 1), call('b', 1, 1)]);
+    const { usage } = store.redis.keys.thread(key);
+    await store.redis.use((client) => client.hincrby(usage, 't:a', 50));
+
+    expect((await store.threads.threadUsage(key)).models).toEqual({
+      a: { tokens: 61, runs: 1, parts: undefined },
+      b: { tokens: 2, runs: 1, parts: parts(1, 1) },
     });
   });
 
@@ -135,7 +167,10 @@ describe('tokens of a thread', () => {
 
     const { models, runs } = await store.threads.threadUsage(key);
     expect(Object.keys(models)).toHaveLength(51);
-    expect(models).toMatchObject({ m0: { tokens: 2, runs: 2 }, other: { tokens: 11, runs: 2 } });
+    expect(models).toMatchObject({
+      m0: { tokens: 2, runs: 2, parts: parts(2, 0) },
+      other: { tokens: 11, runs: 2, parts: undefined },
+    });
     expect(runs).toBe(2);
   });
 
@@ -170,6 +205,6 @@ describe(usageParams, () => {
   test('a count of tokens that is not a whole number becomes one, so that sums stay exact', () => {
     expect(
       usageParams({ turns: 1, calls: [call('a', 1.6, Number.NaN), call('a', -5, Number.POSITIVE_INFINITY)] }),
-    ).toEqual({ turns: 1, input: 2, output: 0, callers: [['lead_agent', 2]], models: [['a', 2]] });
+    ).toEqual({ turns: 1, input: 2, output: 0, callers: [['lead_agent', 2]], models: [['a', 2, 0, 0, 0, 0]] });
   });
 });

@@ -1,4 +1,5 @@
 import { NotFoundError } from '@caribou/contracts';
+import type { BilledTokens } from '@caribou/core';
 import type { ThreadStore, ThreadUsage } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
 
@@ -29,7 +30,10 @@ function usageOf(totals: Readonly<Record<string, string>>): ThreadUsage {
     outputTokens: number('output'),
     runs: number('runs'),
     models: Object.fromEntries(
-      models.map((model) => [model, { tokens: number(`t:${model}`), runs: number(`r:${model}`) }]),
+      models.map((model) => {
+        const tokens = number(`t:${model}`);
+        return [model, { tokens, runs: number(`r:${model}`), parts: partsOf(model, tokens, number) }];
+      }),
     ),
     callers: {
       lead_agent: number('c:lead_agent'),
@@ -37,4 +41,12 @@ function usageOf(totals: Readonly<Record<string, string>>): ThreadUsage {
       middleware: number('c:middleware'),
     },
   };
+}
+
+/** @param tokens all tokens of the model, of which some may have been counted without their parts */
+function partsOf(model: string, tokens: number, number: (field: string) => number): BilledTokens | undefined {
+  const [input, output] = [number(`in:${model}`), number(`out:${model}`)];
+  if (input + output !== tokens) return undefined;
+  const [cached, written] = [number(`cached:${model}`), number(`written:${model}`)];
+  return { input, cached, written, output, reasoning: number(`reasoning:${model}`) };
 }

@@ -1,5 +1,5 @@
 import { omitUndefined } from '@caribou/contracts';
-import { type CallUsage, type TurnUsage, wholeTokens } from '@caribou/core';
+import { type BilledTokens, billedTokens, type CallUsage, type TurnUsage, wholeTokens } from '@caribou/core';
 import { ledgerRows } from './ledger-rows.js';
 import type { LedgerSettings } from '../redis/store-settings.js';
 
@@ -15,7 +15,7 @@ export function usageParams({ turns, calls }: TurnUsage, ledger?: LedgerSettings
     input: sumOf(calls, ({ inputTokens }) => wholeTokens(inputTokens)),
     output: sumOf(calls, ({ outputTokens }) => wholeTokens(outputTokens)),
     callers: tokensBy(calls, ({ caller }) => caller),
-    models: tokensBy(calls, ({ model }) => model.slice(0, MAX_NAME)),
+    models: tokensByModel(calls),
   };
 }
 
@@ -54,6 +54,16 @@ const tokensBy = (calls: readonly CallUsage[], nameOf: (call: CallUsage) => stri
       (call) => wholeTokens(call.inputTokens) + wholeTokens(call.outputTokens),
     ),
   ]);
+
+/** `[model, input, output, cached, written, reasoning]`: the last three are parts of the first two. */
+function tokensByModel(calls: readonly CallUsage[]): [model: string, ...tokens: number[]][] {
+  const nameOf = ({ model }: CallUsage): string => model.slice(0, MAX_NAME);
+  return [...new Set(calls.map(nameOf))].map((name) => {
+    const billed = calls.filter((call) => nameOf(call) === name).map(billedTokens);
+    const sum = (part: keyof BilledTokens): number => billed.reduce((total, tokens) => total + tokens[part], 0);
+    return [name, sum('input'), sum('output'), sum('cached'), sum('written'), sum('reasoning')];
+  });
+}
 
 const sumOf = (calls: readonly CallUsage[], tokensOf: (call: CallUsage) => number): number =>
   calls.reduce((sum, call) => sum + tokensOf(call), 0);

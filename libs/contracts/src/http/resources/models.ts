@@ -3,6 +3,18 @@ import { route } from '../route.js';
 
 const group = 'Models';
 
+const price = z.number().min(0);
+
+/** Prices of a million tokens. Each token has one of them: that of its part. */
+const PricingReply = z.object({
+  currency: z.string().describe('ISO 4217'),
+  input: price,
+  cached_input: price.describe('Of input that the provider had in its cache'),
+  cache_write: price.describe('Of input that the provider put into its cache'),
+  output: price,
+  reasoning: price.describe('Of output that is reasoning'),
+});
+
 /** A model that users can choose. Keys, URLs and headers are never shown. */
 const ModelReply = z.object({
   id: z.string().describe('The same as name'),
@@ -13,6 +25,7 @@ const ModelReply = z.object({
   supports_thinking: z.boolean(),
   supports_reasoning_effort: z.boolean(),
   supports_vision: z.boolean(),
+  pricing: PricingReply.nullable().describe('Prices of a million tokens; null: none are configured'),
 });
 export type ModelReply = z.infer<typeof ModelReply>;
 

@@ -60,6 +60,7 @@ export const StateUpdateReply = z.object({ checkpoint: CheckpointReply, checkpoi
 export type StateUpdateReply = z.infer<typeof StateUpdateReply>;
 
 const tokens = z.number().int();
+const cost = z.number().nullable();
 
 /** DeerFlow's format. Includes the tokens of runs that were rolled back or deleted. */
 export const TokenUsageReply = z.object({
@@ -68,8 +69,21 @@ export const TokenUsageReply = z.object({
   total_input_tokens: tokens,
   total_output_tokens: tokens,
   total_runs: tokens.describe('Runs with a model call whose tokens were reported'),
-  by_model: z.record(z.string(), z.object({ tokens, runs: tokens })),
+  by_model: z.record(
+    z.string(),
+    z.object({
+      tokens,
+      runs: tokens,
+      cost: cost.describe(
+        'Null: the model has no prices, or an earlier version counted its tokens, without their parts',
+      ),
+    }),
+  ),
   by_caller: z.object({ lead_agent: tokens, subagent: tokens, middleware: tokens }),
+  cost: cost.describe(
+    'Estimated: all its tokens by the prices of now, those of subagents without what the cache saved. Null: no model that it used has prices, or the cost of one that has is not known. Models without prices cost nothing',
+  ),
+  currency: z.string().nullable().describe('Of the costs; null: no prices are configured'),
   context_usage: z
     .object({ token_count: tokens, max_context_tokens: tokens, percentage: z.number() })
     .optional()

@@ -160,7 +160,8 @@ const tokenUsage = route({
   group: 'Threads',
   method: 'GET',
   path: '/threads/:thread_id/token-usage',
-  summary: 'Tokens of all its model calls, by model and caller, and how full its context is.',
+  summary:
+    'Tokens of all its model calls, by model and caller, what they cost by the prices of now, and how full its context is.',
   params: ThreadPath,
   reply: TokenUsageReply,
   refusals: [404],
