@@ -6,6 +6,16 @@ export const formatTime = (time: string | number): string => dateTime.format(new
 
 export const formatCount = (count: number): string => numbers.format(count);
 
+/** An amount of money, with two significant digits at least: `$12.35`, `$0.000023`. @param currency ISO 4217 */
+export const formatMoney = (amount: number, currency: string): string =>
+  new Intl.NumberFormat(undefined, {
+    style: 'currency',
+    currency,
+    minimumSignificantDigits: 2,
+    maximumSignificantDigits: 2,
+    roundingPriority: 'morePrecision',
+  }).format(amount);
+
 /** A time span: `340 ms`, `2.4 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;

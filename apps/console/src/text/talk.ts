@@ -57,6 +57,8 @@ export const talk = {
   bad: 'Bad answer',
   explain: 'Explain this run',
   tokens: (input: string, output: string) => `${input} tokens in, ${output} out`,
+  cost: (amount: string) => `cost ${amount}`,
+  costAlone: (amount: string) => `cost ${amount} without subagents`,
   took: (duration: string) => `took ${duration}`,
   files: 'Files',
 

@@ -1,4 +1,11 @@
-import type { agentRoutes, featureRoutes, inputPolishRoutes, modelRoutes, suggestionRoutes } from '@caribou/contracts';
+import type {
+  agentRoutes,
+  featureRoutes,
+  inputPolishRoutes,
+  ModelReply,
+  modelRoutes,
+  suggestionRoutes,
+} from '@caribou/contracts';
 import { useQuery } from '@tanstack/react-query';
 import { endpoint } from '../../../api/endpoint.js';
 
@@ -11,6 +18,8 @@ export const polishInput = endpoint<typeof inputPolishRoutes.polish>('POST', '/i
 export const suggestQuestions = endpoint<typeof suggestionRoutes.suggest>('POST', '/threads/:thread_id/suggestions');
 
 const STALE_MS = 60_000;
+/** The same list while none was read, so that what is made of it stays the same too. */
+const NO_MODELS: ModelReply[] = [];
 
 /** What the server offers to runs and to people who write messages. */
 export function useChoices() {
@@ -36,7 +45,7 @@ export function useChoices() {
     staleTime: STALE_MS,
   });
   return {
-    models: models.data?.models ?? [],
+    models: models.data?.models ?? NO_MODELS,
     agents: (agents.data?.agents ?? []).map(({ name }) => name),
     canPolish: features.data?.input_polish.enabled === true,
     canSuggest: suggestions.data?.enabled === true,

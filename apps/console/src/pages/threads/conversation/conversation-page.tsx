@@ -35,7 +35,7 @@ export function ConversationPage({ threadId, isNew, onMade, onOpen }: Conversati
   const open = useStore(threadId, isNew, () => contextOf(settings, choices));
   const { view, actions, store } = open;
   const context = useContextValue(open, settings.model, attachments);
-  const messageActions = useMessageActions(open, setError, { showsTokens: choices.showsTokens, onOpen });
+  const messageActions = useMessageActions(open, setError, { ...choices, onOpen });
   useListUpdates(open);
   useEffect(() => {
     document.title = `${context.values.title ?? talk.newConversation} · Caribou`;

@@ -2,8 +2,9 @@ import { GitBranch, RefreshCw, ScanSearch, ThumbsDown, ThumbsUp } from 'lucide-r
 import { Link } from 'react-router';
 import { Button } from '../../../components/button.js';
 import { CopyButton } from '../../../components/markdown/copy-button.js';
-import { formatCount, formatDuration } from '../../../text/format.js';
+import { formatCount, formatDuration, formatMoney } from '../../../text/format.js';
 import { talk } from '../../../text/talk.js';
+import { costOf } from '../state/cost.js';
 import type { Answer } from '../state/items.js';
 import type { MessageActions } from './message-actions.js';
 import styles from './message.module.css';
@@ -14,7 +15,7 @@ interface AnswerFootProps {
   readonly actions: MessageActions;
 }
 
-/** Model, tokens and time of an answer, and what can be done with the last one of a turn. */
+/** Model, tokens, cost and time of an answer, and what can be done with the last one of a turn. */
 export function AnswerFoot({ answer, hasActions, actions }: AnswerFootProps) {
   const { model, usage, durationSeconds, text, runId } = answer;
   const facts = [
@@ -22,6 +23,7 @@ export function AnswerFoot({ answer, hasActions, actions }: AnswerFootProps) {
     usage === undefined || !actions.showsTokens
       ? undefined
       : talk.tokens(formatCount(usage.input), formatCount(usage.output)),
+    costText(answer, actions),
     durationSeconds === undefined ? undefined : talk.took(formatDuration(durationSeconds * 1_000)),
   ].filter((fact) => fact !== undefined);
   return (
@@ -41,6 +43,16 @@ export function AnswerFoot({ answer, hasActions, actions }: AnswerFootProps) {
       )}
     </footer>
   );
+}
+
+/** Undefined without prices, and where token counts are not shown. */
+function costText({ model, usage }: Answer, { showsTokens, pricingOf }: MessageActions): string | undefined {
+  const pricing = pricingOf(model);
+  if (usage === undefined || pricing === undefined || !showsTokens) return undefined;
+  const cost = costOf(usage, pricing);
+  if (cost === undefined) return undefined;
+  const amount = formatMoney(cost, pricing.currency);
+  return usage.subagents.input + usage.subagents.output > 0 ? talk.costAlone(amount) : talk.cost(amount);
 }
 
 function AnswerButtons({ answer, actions }: Omit<AnswerFootProps, 'hasActions'>) {

@@ -12,8 +12,13 @@ export interface Call {
 export interface Usage {
   readonly input: number;
   readonly output: number;
+  /** Parts of the input: read from the provider's cache, and written to it. */
   readonly cached: number;
+  readonly written: number;
+  /** Part of the output. */
   readonly reasoning: number;
+  /** What of input and output the subagents of an answer took, maybe of other models. */
+  readonly subagents: { readonly input: number; readonly output: number };
 }
 
 interface Common {
@@ -134,7 +139,7 @@ function answerOf(message: Json, extra: Json, common: Common): Answer | undefine
     state: 'stored',
     lacksBeginning: false,
     model: stringOf(about['model_name']),
-    usage: usageOf(message['usage_metadata']),
+    usage: usageOf(message['usage_metadata'], extra['subagent_token_usage']),
     durationSeconds: numberOf(extra['turn_duration']),
     rating: undefined,
     isFailure: extra['deerflow_error_fallback'] === true,
@@ -179,14 +184,20 @@ function thinkingIn(content: unknown): string {
 }
 
 /** Token counts of a message; undefined when its provider reported none. */
-export function usageOf(usage: unknown): Usage | undefined {
+export function usageOf(usage: unknown, ofSubagents?: unknown): Usage | undefined {
   if (!isRecord(usage)) return undefined;
+  const subagents = isRecord(ofSubagents) ? ofSubagents : {};
   const input = isRecord(usage['input_token_details']) ? usage['input_token_details'] : {};
   const output = isRecord(usage['output_token_details']) ? usage['output_token_details'] : {};
   return {
     input: numberOf(usage['input_tokens']) ?? 0,
     output: numberOf(usage['output_tokens']) ?? 0,
     cached: numberOf(input['cache_read']) ?? 0,
+    written: numberOf(input['cache_creation']) ?? 0,
     reasoning: numberOf(output['reasoning']) ?? 0,
+    subagents: {
+      input: numberOf(subagents['input_tokens']) ?? 0,
+      output: numberOf(subagents['output_tokens']) ?? 0,
+    },
   };
 }

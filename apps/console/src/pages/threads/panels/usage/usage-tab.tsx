@@ -4,7 +4,7 @@ import { endpoint } from '../../../../api/endpoint.js';
 import { Button } from '../../../../components/button.js';
 import { type Column, DataTable } from '../../../../components/data-table.js';
 import { Failure, Loading, Notice } from '../../../../components/notice.js';
-import { formatCount } from '../../../../text/format.js';
+import { formatCount, formatMoney } from '../../../../text/format.js';
 import { panels } from '../../../../text/panels.js';
 import { useConversation } from '../../conversation-context.js';
 import styles from '../panels.module.css';
@@ -15,19 +15,27 @@ const compactThread = endpoint<typeof compactionRoutes.compact>('POST', '/thread
 const { usage: texts } = panels;
 
 type Usage = Awaited<ReturnType<typeof getTokenUsage>>;
-type Row = readonly [name: string, tokens: number, runs?: number];
+type CallerRow = readonly [name: string, tokens: number];
+type ModelRow = readonly [name: string, counts: Usage['by_model'][string]];
 
-const modelColumns: readonly Column<Row>[] = [
+/** @param currency null: no model has prices, and no cost is shown */
+const modelColumns = (currency: string | null): readonly Column<ModelRow>[] => [
   { head: texts.model, cell: ([name]) => name },
-  { head: texts.tokens, cell: ([, tokens]) => formatCount(tokens), isNumber: true },
-  { head: texts.runs, cell: ([, , runs]) => formatCount(runs ?? 0), isNumber: true },
+  { head: texts.tokens, cell: ([, { tokens }]) => formatCount(tokens), isNumber: true },
+  { head: texts.runs, cell: ([, { runs }]) => formatCount(runs), isNumber: true },
+  ...(currency === null ? [] : [costColumn(currency)]),
 ];
-const callerColumns: readonly Column<Row>[] = [
+const costColumn = (currency: string): Column<ModelRow> => ({
+  head: texts.cost,
+  cell: ([, { cost }]) => (cost === null ? texts.costUnknown : formatMoney(cost, currency)),
+  isNumber: true,
+});
+const callerColumns: readonly Column<CallerRow>[] = [
   { head: texts.caller, cell: ([name]) => name },
   { head: texts.tokens, cell: ([, tokens]) => formatCount(tokens), isNumber: true },
 ];
 
-/** Tokens of the conversation, how full the context is, and a way to summarize it. */
+/** Tokens of the conversation, what they cost, how full the context is, and a way to summarize it. */
 export function UsageTab() {
   const { threadId, revision } = useConversation();
   const { data, error, refetch } = useQuery({
@@ -51,32 +59,36 @@ function Tables({ usage }: { readonly usage: Usage }) {
   const callers = Object.keys(texts.callers) as (keyof typeof texts.callers)[];
   return (
     <>
-      <p>
-        {[
-          [texts.input, usage.total_input_tokens],
-          [texts.output, usage.total_output_tokens],
-          [texts.total, usage.total_tokens],
-          [texts.runs, usage.total_runs],
-        ]
-          .map(([name, count]) => `${name} ${formatCount(Number(count))}`)
-          .join(' · ')}
-      </p>
+      <p>{totalsOf(usage)}</p>
+      {usage.currency === null ? null : <p className={styles['quiet']}>{texts.costAbout}</p>}
       <DataTable
         caption={texts.byModel}
-        columns={modelColumns}
-        rows={Object.entries(usage.by_model).map(([name, { tokens, runs }]): Row => [name, tokens, runs])}
+        columns={modelColumns(usage.currency)}
+        rows={Object.entries(usage.by_model)}
         keyOf={([name]) => name}
         empty={texts.none}
       />
       <DataTable
         caption={texts.byCaller}
         columns={callerColumns}
-        rows={callers.map((caller): Row => [texts.callers[caller], usage.by_caller[caller]])}
+        rows={callers.map((caller): CallerRow => [texts.callers[caller], usage.by_caller[caller]])}
         keyOf={([name]) => name}
         empty={texts.none}
       />
     </>
   );
+}
+
+function totalsOf({ cost, currency, ...usage }: Usage): string {
+  const counts = [
+    [texts.input, usage.total_input_tokens],
+    [texts.output, usage.total_output_tokens],
+    [texts.total, usage.total_tokens],
+    [texts.runs, usage.total_runs],
+  ] as const;
+  const facts = counts.map(([name, count]) => `${name} ${formatCount(count)}`);
+  if (cost !== null && currency !== null) facts.push(`${texts.cost} ${formatMoney(cost, currency)}`);
+  return facts.join(' · ');
 }
 
 function Context({ usage: { context_usage: context } }: { readonly usage: Usage }) {
