@@ -106,7 +106,7 @@ const BROKEN = [/Failed to load resource/];
     await page.locator('body').evaluate(() => (document.activeElement as HTMLElement).blur());
     await page.keyboard.press('g');
     await page.keyboard.press('o');
-    await page.locator('main h1').first().waitFor();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
 
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('content');
     await page.locator('[aria-live=polite]', { hasText: 'API keys' }).waitFor({ state: 'attached' });
