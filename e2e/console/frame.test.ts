@@ -33,6 +33,19 @@ const BROKEN = [/Failed to load resource/];
   const origin = () => `http://127.0.0.1:${balancer.port}`;
   const settingsOf = (page: Page) => page.locator('a[aria-current=page]', { hasText: 'Settings' });
 
+  const profileOf = (page: Page) => page.getByRole('heading', { level: 1, name: 'Profile' });
+
+  /** Answers every script with 404, but slowly. @returns the paths that are asked for */
+  async function loseScripts(page: Page): Promise<readonly string[]> {
+    const asked: string[] = [];
+    await page.route('**/assets/*.js', async (route) => {
+      asked.push(new URL(route.request().url()).pathname);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await route.fulfill({ status: 404, json: { detail: 'unknown' } });
+    });
+    return asked;
+  }
+
   async function open(path = '#/settings', options: Parameters<typeof openWatchedPage>[1] = {}) {
     const watched = await openWatchedPage(browser, options);
     await watched.page.goto(`${origin()}/${path}`);
@@ -93,10 +106,10 @@ const BROKEN = [/Failed to load resource/];
     await page.locator('body').evaluate(() => (document.activeElement as HTMLElement).blur());
     await page.keyboard.press('g');
     await page.keyboard.press('o');
-    await page.locator('main h1').first().waitFor();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
 
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('content');
-    await page.locator('[aria-live=polite]', { hasText: /Operate/ }).waitFor({ state: 'attached' });
+    await page.locator('[aria-live=polite]', { hasText: 'API keys' }).waitFor({ state: 'attached' });
     await page.context().close();
   });
 
@@ -106,7 +119,7 @@ const BROKEN = [/Failed to load resource/];
     ['narrow', 360, 'light'],
   ] as const)('axe finds no serious fault when the page is %s', async (_look, width, colorScheme) => {
     const { page } = await open('#/settings', { viewport: { width, height: 720 }, colorScheme });
-    await settingsOf(page).waitFor();
+    await profileOf(page).waitFor();
     if (width < 640) {
       expect(await page.getByRole('link', { name: 'Conversations' }).count()).toBe(0);
       await page.getByRole('button', { name: 'Menu' }).click();
@@ -137,8 +150,8 @@ const BROKEN = [/Failed to load resource/];
 
   test('a gateway with another version of the page is noticed once; a missing part says so', async () => {
     const { page } = await open('#/settings', { expected: BROKEN });
-    await settingsOf(page).waitFor();
-    await page.route('**/assets/*.js', (route) => route.fulfill({ status: 404, json: { detail: 'unknown' } }));
+    await profileOf(page).waitFor();
+    await loseScripts(page);
     await page.route(`${origin()}/`, (route) =>
       route.fulfill({
         contentType: 'text/html',
@@ -150,13 +163,55 @@ const BROKEN = [/Failed to load resource/];
     await page.getByText('belongs to a version that was replaced').waitFor();
     await page.getByRole('button', { name: 'Later' }).click();
     await page.getByRole('link', { name: 'Settings' }).click();
-    await settingsOf(page).waitFor();
+    await profileOf(page).waitFor();
     expect(await page.getByText('A new version of this page is there.').count()).toBe(0);
 
+    await page.getByRole('link', { name: 'Operate' }).click();
+    await page.getByText('belongs to a version that was replaced').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    await page.context().close();
+  });
+
+  test('a part of the page that cannot be loaded is asked for once in each visit, and shown when it can', async () => {
+    const { page } = await open('#/operate', { expected: BROKEN });
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    const asked = await loseScripts(page);
+    const failed = page.getByRole('heading', { level: 1, name: 'This page has failed' });
+    await page.getByRole('link', { name: 'Fleet' }).click();
+    await failed.waitFor();
+    await page.waitForTimeout(1_000);
+    expect(asked.filter((path) => path.includes('/fleet-page'))).toHaveLength(1);
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.locator('a[aria-current=page]', { hasText: 'Settings' }).waitFor();
+    await failed.waitFor();
     await page.unrouteAll();
     await page.getByRole('link', { name: 'Operate' }).click();
-    await page.getByRole('button', { name: 'Reload' }).click();
-    await page.locator('main h1').first().waitFor();
+    await page.getByRole('link', { name: 'Fleet' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Fleet' }).waitFor();
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await profileOf(page).waitFor();
+    await page.context().close();
+  });
+
+  test('a menu that is opened while a page is being loaded stays open when the page goes on to its first part', async () => {
+    let isHeld = true;
+    const { page } = await openWatchedPage(browser);
+    await page.route('**/assets/settings-*.js', async (route) => {
+      while (isHeld) await new Promise((resolve) => setTimeout(resolve, 50));
+      await route.continue();
+    });
+    await page.goto(`${origin()}/#/settings`);
+    await page.getByRole('button', { name: /Account/ }).click();
+    await page.getByRole('radio', { name: 'Dark' }).focus();
+    isHeld = false;
+    await profileOf(page).waitFor();
+
+    expect(page.url()).toMatch(/#\/settings\/profile$/);
+    expect(await page.getByRole('radio', { name: 'Dark' }).evaluate((radio) => radio === document.activeElement)).toBe(
+      true,
+    );
     await page.context().close();
   });
 

@@ -1,5 +1,5 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { shared } from '../text/shared.js';
 import { Button } from './button.js';
 import styles from './dialog.module.css';
@@ -14,18 +14,35 @@ interface DialogProps {
   readonly children: ReactNode;
 }
 
-/** A dialog over the page: keeps the focus inside, closes with Escape, and gives the focus back. */
-export const Dialog = ({ title, isOpen, onClose, isWide = false, children }: DialogProps) => (
-  <Base.Root open={isOpen} onOpenChange={(open) => open || onClose()}>
-    <Base.Portal>
-      <Base.Backdrop className={styles['backdrop']} />
-      <Base.Popup className={`${styles['popup']} ${isWide ? styles['wide'] : ''}`}>
-        <Base.Title render={<h2 />}>{title}</Base.Title>
-        {children}
-      </Base.Popup>
-    </Base.Portal>
-  </Base.Root>
-);
+/**
+ * A dialog over the page: keeps the focus inside, closes with Escape, and gives the focus back. Of several, such as one that asks to sign
+ * in over one that is being filled in, Escape closes the uppermost only, wherever the focus is.
+ */
+export function Dialog({ title, isOpen, onClose, isWide = false, children }: DialogProps) {
+  const popup = useRef<HTMLDivElement>(null);
+  const onOpenChange = (open: boolean, details: Base.Root.ChangeEventDetails): void => {
+    if (open) return;
+    if (!details.event.defaultPrevented && isUppermost(popup.current)) return onClose();
+    details.cancel();
+    // The uppermost one listens at the document.
+    details.allowPropagation();
+  };
+  return (
+    <Base.Root open={isOpen} onOpenChange={onOpenChange}>
+      <Base.Portal>
+        <Base.Backdrop className={styles['backdrop']} />
+        <Base.Popup ref={popup} className={`${styles['popup']} ${isWide ? styles['wide'] : ''}`}>
+          <Base.Title render={<h2 />}>{title}</Base.Title>
+          {children}
+        </Base.Popup>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
+
+/** Each dialog that opens becomes the last of the document, whatever component it belongs to. */
+const isUppermost = (popup: HTMLElement | null): boolean =>
+  [...document.querySelectorAll('[role=dialog][data-open]')].at(-1) === popup;
 
 interface ConfirmProps {
   readonly title: string;

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react';
-import { useLocation } from 'react-router';
+import { NavigationType, useLocation, useNavigationType } from 'react-router';
 import styles from './shell.module.css';
 
 /** Time for a page to set its title, which may have to be loaded first, in milliseconds. */
@@ -13,10 +13,10 @@ export function RouteAnnouncer() {
   const { pathname } = useLocation();
   const [title, setTitle] = useState('');
   const shown = useRef(pathname);
+  useFocusOnPage(pathname);
   useEffect(() => {
     if (shown.current === pathname) return;
     shown.current = pathname;
-    moveFocus();
     const element = document.querySelector('title');
     const announce = (): void => {
       observer.disconnect();
@@ -37,6 +37,24 @@ export function RouteAnnouncer() {
     </p>
   );
 }
+
+/** Moves the focus to the page when the person has gone to another one. */
+function useFocusOnPage(pathname: string): void {
+  const way = useNavigationType();
+  const shown = useRef(pathname);
+  useEffect(() => {
+    const before = shown.current;
+    if (before === pathname) return;
+    shown.current = pathname;
+    if (way !== NavigationType.Replace || !leadsInto(before, pathname)) moveFocus();
+  }, [pathname, way]);
+}
+
+/**
+ * Whether a page has only led to the first of its parts, as `/settings` does. That is a part of going there, and may be late, as the page
+ * is loaded first: the person may be in a menu or a dialog by then, which must not lose the focus.
+ */
+const leadsInto = (from: string, to: string): boolean => to.startsWith(from.endsWith('/') ? from : `${from}/`);
 
 function moveFocus(): void {
   const content = document.querySelector<HTMLElement>('#content');

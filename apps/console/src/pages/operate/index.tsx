@@ -1,18 +1,16 @@
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { Navigate, NavLink, Route, Routes } from 'react-router';
 import { useMe } from '../../api/me.js';
 import { Failure, Loading, Notice } from '../../components/notice.js';
 import { Page } from '../../components/page.js';
+import { lazyPage } from '../../shell/lazy-page.js';
 import { NotFound } from '../../shell/page-failures.js';
 import { operate } from '../../text/operate.js';
 import { shared } from '../../text/shared.js';
 import styles from './operate.module.css';
 import { operateSections } from './sections.js';
 
-const pages = operateSections.map(({ path, load }) => ({
-  path,
-  Section: lazy(() => load().then(({ Component: Section }) => ({ default: Section }))),
-}));
+const pages = operateSections.map(({ path, load }) => ({ path, Section: lazyPage(load) }));
 
 /** The pages of operators with a navigation of their own. Others are refused by every route; this page says so at once. */
 export function Component() {

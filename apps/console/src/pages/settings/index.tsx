@@ -1,24 +1,25 @@
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { Navigate, NavLink, Route, Routes } from 'react-router';
 import { Loading } from '../../components/notice.js';
+import { lazyPage } from '../../shell/lazy-page.js';
 import { NotFound } from '../../shell/page-failures.js';
 import { settings } from '../../text/settings.js';
 import { sections } from './sections.js';
 import styles from './settings.module.css';
 
-const Account = lazy(async () => ({ default: (await import('./account/index.js')).AccountPage }));
-const Agent = lazy(async () => ({ default: (await import('./agents/edit.js')).AgentPage }));
-const Agents = lazy(async () => ({ default: (await import('./agents/index.js')).AgentsPage }));
-const Approvals = lazy(async () => ({ default: (await import('./approvals/index.js')).ApprovalsPage }));
-const Chain = lazy(async () => ({ default: (await import('./agents/chain.js')).ChainPage }));
-const Items = lazy(async () => ({ default: (await import('./items/index.js')).ItemsPage }));
-const McpServers = lazy(async () => ({ default: (await import('./mcp/index.js')).McpPage }));
-const Memory = lazy(async () => ({ default: (await import('./memory/index.js')).MemoryPage }));
-const NewAgent = lazy(async () => ({ default: (await import('./agents/create.js')).NewAgentPage }));
-const Profile = lazy(async () => ({ default: (await import('./profile/index.js')).ProfilePage }));
-const Schedules = lazy(async () => ({ default: (await import('./schedules/index.js')).SchedulesPage }));
-const Skills = lazy(async () => ({ default: (await import('./skills/index.js')).SkillsPage }));
-const Usage = lazy(async () => ({ default: (await import('./usage/index.js')).UsagePage }));
+const Account = lazyPage(async () => ({ Component: (await import('./account/index.js')).AccountPage }));
+const Agent = lazyPage(async () => ({ Component: (await import('./agents/edit.js')).AgentPage }));
+const Agents = lazyPage(async () => ({ Component: (await import('./agents/index.js')).AgentsPage }));
+const Approvals = lazyPage(async () => ({ Component: (await import('./approvals/index.js')).ApprovalsPage }));
+const Chain = lazyPage(async () => ({ Component: (await import('./agents/chain.js')).ChainPage }));
+const Items = lazyPage(async () => ({ Component: (await import('./items/index.js')).ItemsPage }));
+const McpServers = lazyPage(async () => ({ Component: (await import('./mcp/index.js')).McpPage }));
+const Memory = lazyPage(async () => ({ Component: (await import('./memory/index.js')).MemoryPage }));
+const NewAgent = lazyPage(async () => ({ Component: (await import('./agents/create.js')).NewAgentPage }));
+const Profile = lazyPage(async () => ({ Component: (await import('./profile/index.js')).ProfilePage }));
+const Schedules = lazyPage(async () => ({ Component: (await import('./schedules/index.js')).SchedulesPage }));
+const Skills = lazyPage(async () => ({ Component: (await import('./skills/index.js')).SkillsPage }));
+const Usage = lazyPage(async () => ({ Component: (await import('./usage/index.js')).UsagePage }));
 
 /** What a person sets for their own use of the system, with a page for each subject. */
 export const Component = () => (
