@@ -106,10 +106,10 @@ const BROKEN = [/Failed to load resource/];
     await page.locator('body').evaluate(() => (document.activeElement as HTMLElement).blur());
     await page.keyboard.press('g');
     await page.keyboard.press('o');
-    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Fleet' }).waitFor();
 
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('content');
-    await page.locator('[aria-live=polite]', { hasText: 'API keys' }).waitFor({ state: 'attached' });
+    await page.locator('[aria-live=polite]', { hasText: 'Fleet' }).waitFor({ state: 'attached' });
     await page.context().close();
   });
 
@@ -170,13 +170,13 @@ const BROKEN = [/Failed to load resource/];
     await page.getByText('belongs to a version that was replaced').waitFor();
     await page.unrouteAll();
     await page.getByRole('button', { name: 'Reload' }).click();
-    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Fleet' }).waitFor();
     await page.context().close();
   });
 
   test('a part of the page that cannot be loaded is asked for once in each visit, and shown when it can', async () => {
     const { page } = await open('#/operate', { expected: BROKEN });
-    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'Fleet' }).waitFor();
     const asked = await loseScripts(page);
     const failed = page.getByRole('heading', { level: 1, name: 'This page has failed' });
     await page.getByRole('link', { name: 'Fleet' }).click();

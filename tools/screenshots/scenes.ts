@@ -63,11 +63,4 @@ export const scenes: readonly Scene[] = [
       await page.getByText('agent-runner').first().waitFor({ timeout: TIMEOUT_MS });
     },
   },
-  {
-    name: 'usage',
-    prepare: async (page, fleet) => {
-      await pageOf(page, fleet, '/operate/usage');
-      await page.getByRole('heading', { level: 1 }).waitFor({ timeout: TIMEOUT_MS });
-    },
-  },
 ];

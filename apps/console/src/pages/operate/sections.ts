@@ -14,8 +14,6 @@ export interface OperateSection {
 
 /** The pages of operators in the order of their navigation. A new page is one entry. */
 export const operateSections: readonly OperateSection[] = [
-  { path: 'keys', label: keyTexts.title, load: () => import('./access/keys.js') },
-  { path: 'users', label: userTexts.title, load: () => import('./access/users.js') },
   { path: 'fleet', label: fleet.fleetTitle, load: () => import('./fleet/fleet-page.js') },
   { path: 'queues', label: fleet.queuesTitle, load: () => import('./fleet/queues-page.js') },
   { path: 'models', label: fleet.modelsTitle, load: () => import('./fleet/models-page.js') },
@@ -27,4 +25,6 @@ export const operateSections: readonly OperateSection[] = [
   { path: 'usage', label: facts.usage, load: () => import('./records/usage/usage-page.js') },
   { path: 'audit', label: facts.audit, load: () => import('./records/audit-page.js') },
   { path: 'configuration', label: facts.config, load: () => import('./records/config-page.js') },
+  { path: 'keys', label: keyTexts.title, load: () => import('./access/keys.js') },
+  { path: 'users', label: userTexts.title, load: () => import('./access/users.js') },
 ];
