@@ -1,9 +1,10 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { shared } from '../text/shared.js';
 import { Button } from './button.js';
 import styles from './dialog.module.css';
 import { Failure } from './notice.js';
+import { useConfirmed } from './use-confirmed.js';
 
 interface DialogProps {
   readonly title: string;
@@ -57,20 +58,7 @@ interface ConfirmProps {
 
 /** Asks before something that cannot be undone. */
 export function Confirm({ title, children, action, isOpen, onClose, onConfirm }: ConfirmProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(undefined);
-  const confirm = async (): Promise<void> => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      await onConfirm();
-      onClose();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { isBusy, error, confirm } = useConfirmed({ onConfirm, onClose });
   return (
     <Dialog title={title} isOpen={isOpen} onClose={onClose}>
       <div>{children}</div>

@@ -5,7 +5,7 @@ import { Failure, Notice } from '../../../components/notice.js';
 import { access, keyTexts as texts } from '../../../text/access.js';
 import { shared } from '../../../text/shared.js';
 import { Field } from '../../settings/parts/field.js';
-import { useAction } from '../../settings/parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import styles from './access.module.css';
 import { createKey, type IssuedKey, KEYS } from './api.js';
 import { emptyDraft, faultsOf, type Expiry, type KeyDraft, type KeyFault, toKeyRequest } from './key-form.js';

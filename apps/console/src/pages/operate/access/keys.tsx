@@ -5,7 +5,7 @@ import { Notice } from '../../../components/notice.js';
 import { Page } from '../../../components/page.js';
 import { keyTexts as texts } from '../../../text/access.js';
 import { Loaded } from '../../settings/parts/loaded.js';
-import { useAction } from '../../settings/parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { type ApiKey, type IssuedKey, KEYS, PAGE_SIZE, revokeKey, useKeys } from './api.js';
 import { CreateKey } from './create-key.js';
 import { IssuedSecret } from './issued-secret.js';

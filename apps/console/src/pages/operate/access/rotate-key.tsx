@@ -5,7 +5,7 @@ import { Failure } from '../../../components/notice.js';
 import { keyTexts as texts } from '../../../text/access.js';
 import { shared } from '../../../text/shared.js';
 import { Field } from '../../settings/parts/field.js';
-import { useAction } from '../../settings/parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import styles from './access.module.css';
 import { type ApiKey, type IssuedKey, KEYS, rotateKey } from './api.js';
 import { Choice } from './create-key.js';

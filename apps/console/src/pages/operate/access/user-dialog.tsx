@@ -1,7 +1,7 @@
 import { Confirm } from '../../../components/dialog.js';
 import { userTexts as texts } from '../../../text/access.js';
 import { TypedConfirm } from '../../settings/parts/typed-confirm.js';
-import { useAction } from '../../settings/parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { endSessions, eraseUser, KEYS, setRole, type User, USERS } from './api.js';
 
 /** What an administrator may do with an account. */

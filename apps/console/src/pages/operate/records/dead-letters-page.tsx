@@ -14,7 +14,7 @@ import { prettyJson } from './pretty-json.js';
 import { PagedTable } from './paged-table.js';
 import styles from './records.module.css';
 import { showDirections } from './show-directions.js';
-import { type Question, useAction } from './use-action.js';
+import { type Question, useQuestion } from './use-question.js';
 import { usePages } from './use-pages.js';
 
 type Kind = DeadLetterReply['kind'];
@@ -28,7 +28,7 @@ const toKind = (text: string | undefined): Kind | undefined => KINDS.find((kind)
 /** Work of all users that was given up. */
 export function Component() {
   const { user, kind } = useFilter();
-  const { ask, dialog } = useAction();
+  const { ask, dialog } = useQuestion();
   const [shown, setShown] = useState<DeadLetterReply>();
   const [done, setDone] = useState<ReactNode>();
   const pages = usePages(['letters', user, kind], (cursor, signal) =>

@@ -9,7 +9,7 @@ import { work } from '../../../text/records/work.js';
 import { Filters, useFilter, userField } from './filters.js';
 import { Id, RunLink } from './ids.js';
 import { PagedTable } from './paged-table.js';
-import { type Question, useAction } from './use-action.js';
+import { type Question, useQuestion } from './use-question.js';
 import { usePages } from './use-pages.js';
 
 const STATUSES = [
@@ -26,7 +26,7 @@ const isStatus = (text: string | undefined): text is AdminRunReply['status'] =>
 /** Runs of all users that wait or are under way. */
 export function Component() {
   const { user, status } = useFilter();
-  const { ask, dialog } = useAction();
+  const { ask, dialog } = useQuestion();
   const pages = usePages(['runs', user, status], (cursor, signal) =>
     listAllRuns({ query: { user, status: isStatus(status) ? status : undefined, cursor, limit: 100 }, signal }),
   );

@@ -11,7 +11,7 @@ import { Filters, useFilter, userField } from './filters.js';
 import { Id, RunLink, Text } from './ids.js';
 import { PagedTable } from './paged-table.js';
 import styles from './records.module.css';
-import { type Question, useAction } from './use-action.js';
+import { type Question, useQuestion } from './use-question.js';
 import { usePages } from './use-pages.js';
 
 const fields = [userField];
@@ -19,7 +19,7 @@ const fields = [userField];
 /** Schedules of all users. */
 export function Component() {
   const { user } = useFilter();
-  const { ask, dialog } = useAction();
+  const { ask, dialog } = useQuestion();
   const pages = usePages(['crons', user], (cursor, signal) =>
     listAllCrons({ query: { user, cursor, limit: 100 }, signal }),
   );

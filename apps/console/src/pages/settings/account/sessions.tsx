@@ -8,7 +8,7 @@ import { formatTime } from '../../../text/format.js';
 import { accountTexts as texts } from '../../../text/settings-account.js';
 import { Loaded } from '../parts/loaded.js';
 import { Section } from '../parts/section.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { endOtherSessions, endSession, type Session, SESSIONS, useSessions } from './api.js';
 
 /** The browsers in which the person is signed in. */

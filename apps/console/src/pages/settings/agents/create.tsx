@@ -7,7 +7,7 @@ import { agentTexts as texts } from '../../../text/settings-agents.js';
 import { Field } from '../parts/field.js';
 import styles from '../parts/parts.module.css';
 import { Unsaved } from '../parts/unsaved.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { differences, EMPTY_DRAFT, faultsOf, isAgentName, toFields } from './agent-draft.js';
 import { AgentFields } from './agent-fields.js';
 import { AGENTS, createAgent, useNameCheck } from './api.js';

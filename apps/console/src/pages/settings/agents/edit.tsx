@@ -9,7 +9,7 @@ import { agentTexts as texts } from '../../../text/settings-agents.js';
 import { Loaded } from '../parts/loaded.js';
 import styles from '../parts/parts.module.css';
 import { Unsaved } from '../parts/unsaved.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { differences, faultsOf, toDraft, toFields } from './agent-draft.js';
 import { AgentFields } from './agent-fields.js';
 import { type Agent, getAgent, updateAgent, useAgent } from './api.js';

@@ -10,7 +10,7 @@ import { agentTexts as texts } from '../../../text/settings-agents.js';
 import { Loaded } from '../parts/loaded.js';
 import styles from '../parts/parts.module.css';
 import { plainText } from '../parts/plain-text.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { AGENTS, removeAgent, useAgents } from './api.js';
 
 export function AgentsPage() {

@@ -11,7 +11,7 @@ import { Check } from '../parts/field.js';
 import { Loaded } from '../parts/loaded.js';
 import styles from '../parts/parts.module.css';
 import { plainText } from '../parts/plain-text.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { MCP, type McpServer, type McpServers, resetCache, switchServer, useMcpServers, writeServer } from './api.js';
 import { ServerForm } from './server-form.js';
 

@@ -9,7 +9,7 @@ import { shared } from '../../../text/shared.js';
 import { Field } from '../parts/field.js';
 import styles from '../parts/parts.module.css';
 import { Unsaved } from '../parts/unsaved.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { MCP, type McpServer, writeServer } from './api.js';
 import { faultsIn, parseServer, toServerText, withEmptyFields } from './server-json.js';
 

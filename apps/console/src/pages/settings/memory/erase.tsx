@@ -5,7 +5,7 @@ import { settings } from '../../../text/settings.js';
 import styles from '../parts/parts.module.css';
 import { Section } from '../parts/section.js';
 import { TypedConfirm } from '../parts/typed-confirm.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { clearMemory, eraseMemories, MEMORY } from './api.js';
 
 export function EraseMemory({ agent }: { readonly agent: string }) {

@@ -7,7 +7,7 @@ import { memoryTexts as texts } from '../../../text/settings-memory.js';
 import { shared } from '../../../text/shared.js';
 import { Field } from '../parts/field.js';
 import styles from '../parts/parts.module.css';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { addFact, type Category, editFact, type Fact, MEMORY } from './api.js';
 import { CATEGORIES } from './facts.js';
 

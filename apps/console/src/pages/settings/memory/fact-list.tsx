@@ -10,7 +10,7 @@ import styles from '../parts/parts.module.css';
 import { plainText } from '../parts/plain-text.js';
 import { Section } from '../parts/section.js';
 import { ThreadLink } from '../parts/thread-link.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { type Fact, MEMORY, removeFact } from './api.js';
 import { FactForm } from './fact-form.js';
 import { CATEGORIES, type FactFilter, filterFacts, threadOf } from './facts.js';

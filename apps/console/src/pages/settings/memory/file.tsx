@@ -7,7 +7,7 @@ import { downloadJson } from '../parts/download.js';
 import styles from '../parts/parts.module.css';
 import { plainText } from '../parts/plain-text.js';
 import { Section } from '../parts/section.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { exportMemory, importMemory, MEMORY } from './api.js';
 import { parseMemoryFile } from './facts.js';
 

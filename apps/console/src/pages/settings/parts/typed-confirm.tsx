@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { Button } from '../../../components/button.js';
 import { Dialog } from '../../../components/dialog.js';
 import { Failure } from '../../../components/notice.js';
+import { useConfirmed } from '../../../components/use-confirmed.js';
 import { shared } from '../../../text/shared.js';
 import { settings } from '../../../text/settings.js';
 import { Field } from './field.js';
@@ -21,20 +22,7 @@ interface TypedConfirmProps {
 /** Asks before something that erases much: the action is possible once the phrase was typed. */
 export function TypedConfirm({ title, children, action, phrase, onClose, onConfirm }: TypedConfirmProps) {
   const [typed, setTyped] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  const confirm = async (): Promise<void> => {
-    setBusy(true);
-    setError(null);
-    try {
-      await onConfirm();
-      onClose();
-    } catch (failure) {
-      setError(failure);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { isBusy, error, confirm } = useConfirmed({ onConfirm, onClose });
   return (
     <Dialog title={title} isOpen onClose={onClose}>
       <form
@@ -48,7 +36,7 @@ export function TypedConfirm({ title, children, action, phrase, onClose, onConfi
         <Field label={settings.typeToConfirm(phrase)}>
           <input autoComplete="off" value={typed} onChange={(event) => setTyped(event.currentTarget.value)} />
         </Field>
-        {error === null ? null : <Failure error={error} />}
+        {error === undefined ? null : <Failure error={error} />}
         <div className={styles['row']}>
           <Button onClick={onClose}>{shared.cancel}</Button>
           <Button look="danger" type="submit" disabled={!isPhrase(typed, phrase) || isBusy}>

@@ -12,7 +12,7 @@ import { Field } from '../parts/field.js';
 import { Loaded } from '../parts/loaded.js';
 import styles from '../parts/parts.module.css';
 import { Unsaved } from '../parts/unsaved.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 
 const getProfile = endpoint<typeof profileRoutes.get>('GET', '/user-profile');
 const setProfile = endpoint<typeof profileRoutes.set>('PUT', '/user-profile');

@@ -8,7 +8,7 @@ import { scheduleTexts as texts } from '../../../text/settings-schedules.js';
 import { Loaded } from '../parts/loaded.js';
 import styles from '../parts/parts.module.css';
 import { plainText } from '../parts/plain-text.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { pauseTask, removeTask, resumeTask, type Task, TASKS, triggerTask, useTasks } from './api.js';
 import { TaskForm } from './task-form.js';
 import { TaskItem, type TaskStep } from './task-item.js';

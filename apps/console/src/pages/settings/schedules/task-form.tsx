@@ -8,7 +8,7 @@ import { useAgents } from '../agents/api.js';
 import { Field } from '../parts/field.js';
 import styles from '../parts/parts.module.css';
 import { Unsaved } from '../parts/unsaved.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { createTask, TASKS } from './api.js';
 import { TaskTimes } from './task-times.js';
 import { emptyTask, taskFaults, type TaskFault, toTask } from './task-draft.js';

@@ -11,7 +11,7 @@ import { Loaded } from '../parts/loaded.js';
 import styles from '../parts/parts.module.css';
 import { plainText } from '../parts/plain-text.js';
 import { Section } from '../parts/section.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { removeSkill, setSkill, type Skill, SKILLS, useSkills } from './api.js';
 import { InstallSkill } from './install.js';
 import { originOf, sortSkills } from './skill-list.js';

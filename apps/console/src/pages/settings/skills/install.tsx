@@ -5,7 +5,7 @@ import { skillTexts as texts } from '../../../text/settings-skills.js';
 import styles from '../parts/parts.module.css';
 import { plainText } from '../parts/plain-text.js';
 import { Section } from '../parts/section.js';
-import { useAction } from '../parts/use-action.js';
+import { useAction } from '../../../components/use-action.js';
 import { SKILLS, uploadSkill } from './api.js';
 import { archiveFault } from './skill-list.js';
 

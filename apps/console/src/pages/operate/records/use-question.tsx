@@ -11,7 +11,7 @@ export interface Question {
 }
 
 /** Asks one question at a time; what the pages show is read again after it is answered. */
-export function useAction() {
+export function useQuestion() {
   const queries = useQueryClient();
   const [question, setQuestion] = useState<Question>();
   const confirm = async (): Promise<void> => {
