@@ -41,8 +41,7 @@ export async function buildConsole(root) {
   await removeAbandoned(join(root, 'dist'));
   const outDir = `${target}.${process.pid}`;
   try {
-    const { build } = await import('vite');
-    await build({
+    await buildWithVite({
       configFile: false,
       root: folder,
       base: './',
@@ -66,6 +65,22 @@ export async function buildConsole(root) {
     await rm(outDir, { recursive: true, force: true });
   }
   return true;
+}
+
+/**
+ * Vite sets `NODE_ENV`, which would reach the processes that are started after the build, tests for example.
+ *
+ * @param {import('vite').InlineConfig} config
+ */
+async function buildWithVite(config) {
+  const { build } = await import('vite');
+  const before = process.env['NODE_ENV'];
+  try {
+    await build(config);
+  } finally {
+    if (before === undefined) delete process.env['NODE_ENV'];
+    else process.env['NODE_ENV'] = before;
+  }
 }
 
 /**

@@ -25,7 +25,7 @@ describe('buildConsole', () => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   };
-  const call = `import('./tools/build/console.mjs').then(async (it) => console.log(await it.buildConsole(process.cwd())))`;
+  const call = `import('./tools/build/console.mjs').then(async (it) => console.log(await it.buildConsole(process.cwd()), process.env.NODE_ENV))`;
   const build = () =>
     execFileSync(process.execPath, ['-e', call], { cwd: root, encoding: 'utf8', stdio: 'pipe' }).trim();
   const built = (path: string) => readFileSync(join(root, 'dist/console', path));
@@ -42,9 +42,9 @@ describe('buildConsole', () => {
   afterAll(() => rmSync(root, { recursive: true, force: true }));
 
   test(
-    'files are named by their content, linked relatively, and have compressed forms that are the same content',
+    'files are named by their content, linked relatively, and have compressed forms that are the same content; NODE_ENV stays',
     () => {
-      expect(build()).toBe('true');
+      expect(build()).toBe('true test');
       const [script = ''] = readdirSync(join(root, 'dist/console/assets')).filter((name) => name.endsWith('.js'));
       const code = built(`assets/${script}`);
 
@@ -60,7 +60,7 @@ describe('buildConsole', () => {
   test(
     'it is built again when a source has changed, and not otherwise; a failed build leaves the last one',
     () => {
-      expect(build()).toBe('false');
+      expect(build()).toBe('false test');
       write('apps/console/src/main.ts', 'document.title = ;');
       const soon = Date.now() / 1_000 + 5;
       utimesSync(join(root, 'apps/console/src/main.ts'), soon, soon);
