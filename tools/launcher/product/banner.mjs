@@ -29,6 +29,7 @@ export function banner({ url, model, home, locked, servers, services }) {
     '',
     `${bold('Caribou is ready')}: ${bold(url)}`,
     '',
+    row('console', `${url}   (in a browser)`),
     row('api', `${url}/docs   (health: ${url}/ready)`),
     row('model', model),
     row('data', home),
