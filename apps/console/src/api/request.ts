@@ -41,7 +41,7 @@ export interface RequestOptions {
  * Sends a request to the gateway. When nobody is signed in, it waits until somebody is.
  *
  * @param path relative to the page, such as `api/usage`
- * @throws {ApiError} for every answer that is not a success, and when there is none
+ * @throws {ApiError} for every answer that is not a success, and when no answer comes
  */
 export async function request(path: string, options: RequestOptions = {}): Promise<Response> {
   const answer = await answerOf(path, options);

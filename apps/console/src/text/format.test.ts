@@ -22,5 +22,6 @@ describe(formatMoney, () => {
     expect(digitsOf(1_000.4, 'JPY').replace(/\D/g, '')).toBe('1000');
     expect(digitsOf(0.52, 'JPY')).toBe('0.52');
     expect(formatMoney(1, 'XTS')).toContain('XTS');
+    expect(formatMoney(12.345, null)).toMatch(/^12[.,]3[45]$/);
   });
 });

@@ -6,11 +6,16 @@ export const formatTime = (time: string | number): string => dateTime.format(new
 
 export const formatCount = (count: number): string => numbers.format(count);
 
-/** An amount of money, with two significant digits at least: `$12.35`, `$0.000023`. @param currency ISO 4217 */
-export const formatMoney = (amount: number, currency: string): string =>
+/**
+ * An amount of money, with two significant digits at least: `$12.35`, `$0.000023`.
+ *
+ * @param currency ISO 4217; null, while no model has prices, for a plain number
+ */
+export const formatMoney = (amount: number, currency: string | null): string =>
   new Intl.NumberFormat(undefined, {
-    style: 'currency',
-    currency,
+    ...(currency === null
+      ? { minimumFractionDigits: 2, maximumFractionDigits: 2 }
+      : { style: 'currency' as const, currency }),
     minimumSignificantDigits: 2,
     maximumSignificantDigits: 2,
     roundingPriority: 'morePrecision',

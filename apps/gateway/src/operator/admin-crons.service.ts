@@ -29,7 +29,7 @@ export class AdminCronsService {
     private readonly audit: AdminAudit,
   ) {}
 
-  /** @throws {InvalidRequestError} for a cursor that is none */
+  /** @throws {InvalidRequestError} for an invalid cursor */
   async list({ user, limit, cursor }: Query): Promise<AdminCronsReply> {
     const page =
       user === undefined

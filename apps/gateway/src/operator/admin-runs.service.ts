@@ -18,7 +18,7 @@ export class AdminRunsService {
     private readonly audit: AdminAudit,
   ) {}
 
-  /** @throws {InvalidRequestError} for a cursor that is none */
+  /** @throws {InvalidRequestError} for an invalid cursor */
   async list({ status, user, limit, cursor }: Query): Promise<AdminRunsReply> {
     const { runs, nextCursor } = await this.pendingRuns({ status, userId: user, limit, cursor });
     return { runs: runs.map(runJson), next_cursor: nextCursor };

@@ -1,10 +1,12 @@
-import { AppError, FencedError, RateLimitedError, UnavailableError } from '@caribou/contracts';
+import { FencedError, RateLimitedError, UnavailableError } from '@caribou/contracts';
 import { type Logger, type SandboxRegistry, settlesWithin, type ThreadKey } from '@caribou/core';
 import { SandboxGoneError } from '@caribou/sandbox';
 import type { ManagedSandbox } from './managed-sandbox.js';
 import { endReasonOf, type Execution, ExecutionEnded } from './execution.js';
 import { ExecutionReplies, type ExecutionRepliesOptions } from './execution-replies.js';
 import { createArgumentsConflict } from './finished-executions.js';
+import { runWhenReady } from './run-when-ready.js';
+import { failureReason, unknownReason } from './unknown-reason.js';
 import type { ThreadFileSync } from '../files/thread-file-sync.js';
 import type { SandboxPool } from './sandbox-pool.js';
 
@@ -51,9 +53,6 @@ interface Running {
 const JOURNAL_FLUSH_MS = 5000;
 /** Time for commands to end before their sandbox is removed by force. */
 const END_WITHIN_MS = 10_000;
-const ENDED_BY_MANAGER =
-  'this was ended because its sandbox-manager stopped or lost the sandbox; it may have had effects';
-const ENDED_BY_ADMINISTRATOR = 'an administrator ended the sandbox while this ran; it may have had effects';
 
 const runningKey = ({ userId, threadId }: ThreadKey, key: string): string => `${userId}/${threadId}/${key}`;
 
@@ -240,7 +239,7 @@ export class Executor {
     const fields = { event: `${job.kind}.end`, userId, threadId, sandboxId: job.sandboxId };
     const beganMs = clock.monotonicMs();
     try {
-      const reply = await this.runWhenReady(job, sandbox, signal);
+      const reply = await runWhenReady(job, { pool: this.options.pool, sandbox, signal });
       const isCut = signal.aborted;
       await this.options.files.publish(job.thread, job.paths);
       const outcome = signal.aborted ? 'cancelled' : 'ok';
@@ -253,51 +252,7 @@ export class Executor {
       return job.unknown(unknownReason(signal, signal.aborted) ?? failureReason(error));
     }
   }
-
-  /** Runs the job. If its sandbox had disappeared, nothing has begun: the sandbox is created again, once. */
-  private async runWhenReady<Reply>(
-    job: Execution<Reply>,
-    sandbox: ManagedSandbox,
-    signal: AbortSignal,
-  ): Promise<Reply> {
-    const before = sandbox.readiness;
-    try {
-      return await job.run(sandbox, signal);
-    } catch (error) {
-      if (!(error instanceof SandboxGoneError)) throw error;
-    }
-    await this.replace(sandbox, before);
-    return job.run(sandbox, signal);
-  }
-
-  /** @throws {SandboxGoneError} when the sandbox cannot be created again */
-  private async replace(sandbox: ManagedSandbox, before: ManagedSandbox['readiness']): Promise<void> {
-    try {
-      await this.options.pool.replace(sandbox, before);
-    } catch (error) {
-      if (error instanceof UnavailableError)
-        throw new SandboxGoneError(error.message, { cause: error, details: error.details });
-      throw error;
-    }
-  }
 }
-
-/**
- * Why the outcome of a job that was aborted is unknown; undefined when its result is valid: of a cancel, or because an administrator
- * ended the sandbox after the job.
- *
- * @param isCut whether it was aborted while it ran
- */
-function unknownReason(signal: AbortSignal, isCut: boolean): string | undefined {
-  if (!signal.aborted) return undefined;
-  const by = endReasonOf(signal);
-  if (by === 'cancel') return undefined;
-  if (by !== 'administrator') return ENDED_BY_MANAGER;
-  return isCut ? ENDED_BY_ADMINISTRATOR : undefined;
-}
-
-const failureReason = (error: unknown): string =>
-  error instanceof AppError && error.expected ? error.message : 'the sandbox failed while this ran';
 
 interface Outcome<Reply> {
   readonly reply: Reply;

@@ -38,7 +38,7 @@ const PAGE = 100;
  * Lists runs of all users that wait or are under way, by the time since when their thread has work. A page ends with a whole
  * thread, so it may have more runs than its limit by those of one thread, and fewer when many threads have none that matches.
  *
- * @throws {InvalidRequestError} for a cursor that is none
+ * @throws {InvalidRequestError} for an invalid cursor
  */
 export async function listPendingRuns(redis: RedisConnection, query: PendingRunQuery): Promise<PendingRunPage> {
   const runs: PendingRun[] = [];

@@ -30,7 +30,7 @@ export async function listEvents(
   return { waiting, failed: failed.map((text) => parseStored<FailedEvent>(text)) };
 }
 
-/** Waiting events of all users, oldest first. @throws {InvalidRequestError} for a cursor that is none */
+/** Waiting events of all users, oldest first. @throws {InvalidRequestError} for an invalid cursor */
 export async function pageOfEvents(redis: RedisConnection, query: SetQuery): ReturnType<OutboxStore['page']> {
   const { members, nextCursor } = await readSetPage(redis, redis.keys.outbox('none').all, query);
   const listed = members.map(({ member }) => parsePendingMember(member));

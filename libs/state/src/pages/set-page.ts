@@ -21,7 +21,7 @@ export const setCursor = ({ member, score }: SetMember): string => `${score}:${m
  * Reads members of a sorted set by score, those of equal scores by name. What is added or removed between two pages moves no
  * other member to another page.
  *
- * @throws {InvalidRequestError} for a cursor that is none
+ * @throws {InvalidRequestError} for an invalid cursor
  */
 export async function readSetPage(redis: RedisConnection, key: string, query: SetQuery): Promise<SetPage> {
   const after = parseCursor(query.cursor);

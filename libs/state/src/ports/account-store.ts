@@ -153,7 +153,7 @@ export interface FoundApiKey extends Pick<StoredApiKey, 'keyId' | 'userId' | 'ro
  * stored. A change and its line of the audit are one step. Every method throws UnavailableError when the store does not answer in time.
  */
 export interface ApiKeyStore {
-  /** The key with this secret; null when there is none, it has ended, or this secret was replaced. */
+  /** The key with this secret; null for an unknown, ended or replaced secret. */
   find(digest: string): Promise<FoundApiKey | null>;
   /** Enters that the key is used now. */
   markUsed(keyId: string): Promise<void>;

@@ -103,7 +103,7 @@ export interface CronStore {
   get(userId: string, cronId: string): Promise<StoredCron>;
   /** All crons of the user, oldest first. */
   list(userId: string): Promise<readonly StoredCron[]>;
-  /** Crons of all users that have a due time, the next one first. @throws {InvalidRequestError} for a cursor that is none */
+  /** Crons of all users that have a due time, the next one first. @throws {InvalidRequestError} for an invalid cursor */
   page(query: SetQuery): Promise<{ readonly crons: readonly StoredCron[]; readonly nextCursor: string | null }>;
   /** Whether it was there. */
   remove(userId: string, cronId: string): Promise<boolean>;

@@ -90,7 +90,7 @@ export interface OutboxStore {
   settle(event: WebhookEvent, token: string, outcome: DeliveryOutcome): Promise<DeliveryOutcome['kind'] | 'lost'>;
   /** The user's events that wait, the next one first, and those that were given up, newest first. */
   list(userId: string): Promise<{ readonly waiting: readonly WaitingEvent[]; readonly failed: readonly FailedEvent[] }>;
-  /** Events of all users that wait, oldest first. @throws {InvalidRequestError} for a cursor that is none */
+  /** Events of all users that wait, oldest first. @throws {InvalidRequestError} for an invalid cursor */
   page(query: SetQuery): Promise<{ readonly events: readonly UserEvent[]; readonly nextCursor: string | null }>;
   /** Makes the next attempt due now. `busy`: one is under way. */
   hasten(userId: string, eventId: string, line: AdminLine): Promise<'ok' | 'none' | 'busy'>;

@@ -35,7 +35,7 @@ export function entriesOf(part: TracePart, context: PartContext): readonly Found
 
 const found = (entry: Unnumbered): FoundEntry => ({ entry });
 
-/** A value that a script writes as '-' when there is none. */
+/** A value of a trace part; '-' means that it is absent. */
 const orNull = (value: string | undefined): string | null => (value === undefined || value === '-' ? null : value);
 
 const processIn = (value: string | undefined): string => describeProcess(value ?? '-');

@@ -4,12 +4,12 @@ import { useState } from 'react';
 import { endpoint } from '../../../api/endpoint.js';
 import { type Column, DataTable } from '../../../components/data-table.js';
 import { Page } from '../../../components/page.js';
-import { formatCount } from '../../../text/format.js';
+import { formatCount, formatMoney } from '../../../text/format.js';
 import { usageTexts as texts } from '../../../text/settings-account.js';
 import { Field } from '../parts/field.js';
 import { Loaded } from '../parts/loaded.js';
 import { Section } from '../parts/section.js';
-import { daysOf, formatCost, monthsUntil } from './month.js';
+import { daysOf, monthsUntil } from './month.js';
 
 const getUsage = endpoint<typeof usageRoutes.get>('GET', '/usage');
 type Usage = Awaited<ReturnType<typeof getUsage>>;
@@ -75,5 +75,9 @@ const columnsOf = (group: Group, currency: string | null): readonly Column<Entry
   { head: texts.input, isNumber: true, cell: ({ input_tokens }) => formatCount(input_tokens) },
   { head: texts.cached, isNumber: true, cell: ({ cached_input_tokens }) => formatCount(cached_input_tokens) },
   { head: texts.output, isNumber: true, cell: ({ output_tokens }) => formatCount(output_tokens) },
-  { head: texts.cost, isNumber: true, cell: ({ cost }) => formatCost(cost, currency) ?? texts.noPrices },
+  {
+    head: texts.cost,
+    isNumber: true,
+    cell: ({ cost }) => (currency === null ? texts.noPrices : formatMoney(cost, currency)),
+  },
 ];

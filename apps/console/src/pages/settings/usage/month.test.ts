@@ -1,4 +1,4 @@
-import { daysOf, formatCost, monthsUntil } from './month.js';
+import { daysOf, monthsUntil } from './month.js';
 
 const NOW = Date.parse('2026-03-14T23:30:00Z');
 
@@ -15,16 +15,5 @@ describe(monthsUntil, () => {
   test('goes back over the turn of the year, also from the end of a long month', () => {
     expect(monthsUntil(NOW, 4)).toEqual(['2026-03', '2026-02', '2026-01', '2025-12']);
     expect(monthsUntil(Date.parse('2026-03-31T12:00:00Z'), 2)).toEqual(['2026-03', '2026-02']);
-  });
-});
-
-describe(formatCost, () => {
-  test('small amounts have more digits, and without prices there is none', () => {
-    expect([formatCost(0.0123, 'EUR'), formatCost(12.5, 'EUR'), formatCost(0, 'EUR'), formatCost(1, null)]).toEqual([
-      '0.0123 EUR',
-      '12.50 EUR',
-      '0.00 EUR',
-      null,
-    ]);
   });
 });

@@ -12,10 +12,3 @@ export const monthsUntil = (nowMs: number, count: number): readonly string[] =>
     const now = new Date(nowMs);
     return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - index, 1)).toISOString().slice(0, 7);
   });
-
-/** An amount of money; null for a system without prices. */
-export function formatCost(cost: number, currency: string | null): string | null {
-  if (currency === null) return null;
-  const digits = cost !== 0 && cost < 0.1 ? 4 : 2;
-  return `${cost.toLocaleString(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${currency}`;
-}

@@ -39,7 +39,7 @@ export interface FollowedRun {
 export interface ConversationState {
   /** Messages of the feed by their numbers, and answers that were lost at the position where they came. */
   readonly stored: readonly Item[];
-  /** What `before_seq` of the next older page is; null: there is none; undefined: no page was read. */
+  /** `before_seq` of the next older page; null when all pages were read, undefined before the first one. */
   readonly olderBefore: number | null | undefined;
   /** When the newest page was asked for; answers to earlier requests are out of date. */
   readonly readAt: number;

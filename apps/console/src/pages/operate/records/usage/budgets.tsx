@@ -4,9 +4,8 @@ import { getBudgets } from '../../../../api/records.js';
 import { Badge } from '../../../../components/badge.js';
 import { type Column, DataTable } from '../../../../components/data-table.js';
 import { Failure, Loading } from '../../../../components/notice.js';
-import { formatCount } from '../../../../text/format.js';
+import { formatCount, formatMoney } from '../../../../text/format.js';
 import { facts } from '../../../../text/records/facts.js';
-import { formatCost } from './format-cost.js';
 import { Id } from '../ids.js';
 import styles from '../records.module.css';
 
@@ -22,12 +21,12 @@ export function Budgets() {
   if (budgets.isError) return <Failure error={budgets.error} onRetry={() => void budgets.refetch()} />;
   const { day, currency, user_budget_per_day: user, key_budget_per_day: key, ...today } = budgets.data;
   const shownBudget = (budget: number | null): string =>
-    budget === null ? facts.noBudget : formatCost(budget, currency);
+    budget === null ? facts.noBudget : formatMoney(budget, currency);
   const sums = [
     [facts.userBudget, shownBudget(user)],
     [facts.keyBudget, shownBudget(key)],
     [facts.usersToday, formatCount(today.users)],
-    [facts.cost, formatCost(today.cost, currency)],
+    [facts.cost, formatMoney(today.cost, currency)],
   ] as const;
   const columns = columnsOf(currency, today.warn_share);
   return (
@@ -65,7 +64,7 @@ export function Budgets() {
 
 const columnsOf = (currency: string | null, warnShare: number): readonly Column<Use>[] => [
   { head: facts.name, cell: ({ name }) => <Id>{name}</Id> },
-  { head: facts.cost, cell: ({ cost }) => formatCost(cost, currency), isNumber: true },
+  { head: facts.cost, cell: ({ cost }) => formatMoney(cost, currency), isNumber: true },
   { head: facts.share, cell: ({ share }) => shareOf(share, warnShare), isNumber: true },
 ];
 

@@ -5,12 +5,11 @@ import { Button } from '../../../../components/button.js';
 import { type Column, DataTable } from '../../../../components/data-table.js';
 import { Failure, Loading, Notice } from '../../../../components/notice.js';
 import { Page } from '../../../../components/page.js';
-import { formatCount } from '../../../../text/format.js';
+import { formatCount, formatMoney } from '../../../../text/format.js';
 import { facts } from '../../../../text/records/facts.js';
 import { Budgets } from './budgets.js';
 import { download } from '../download.js';
 import { type FilterField, Filters, useFilter, userField } from '../filters.js';
-import { formatCost } from './format-cost.js';
 import { Id } from '../ids.js';
 import styles from '../records.module.css';
 import { usageCsv } from './usage-csv.js';
@@ -79,7 +78,7 @@ function Shown({ reply, by, metric }: ShownProps) {
     [series, from, to, by, metric],
   );
   const format = useCallback(
-    (value: number) => (metric === 'cost' ? formatCost(value, currency) : formatCount(value)),
+    (value: number) => (metric === 'cost' ? formatMoney(value, currency) : formatCount(value)),
     [metric, currency],
   );
   const totals = usageTotals(series, { by, metric, texts });
@@ -118,5 +117,5 @@ const columns = (group: string, currency: string | null): readonly Column<UsageT
   { head: facts.cachedTokens, cell: (row) => formatCount(row.cached_input_tokens), isNumber: true },
   { head: facts.outputTokens, cell: (row) => formatCount(row.output_tokens), isNumber: true },
   { head: facts.reasoningTokens, cell: (row) => formatCount(row.reasoning_tokens), isNumber: true },
-  { head: facts.cost, cell: ({ cost }) => formatCost(cost, currency), isNumber: true },
+  { head: facts.cost, cell: ({ cost }) => formatMoney(cost, currency), isNumber: true },
 ];

@@ -1,7 +1,7 @@
 /** A line of a comparison. */
 export interface DiffRow {
   readonly kind: 'hunk' | 'added' | 'removed' | 'same' | 'note';
-  /** Line number before and after; absent where there is none. */
+  /** Line number before and after; absent for a line that only the other side has. */
   readonly before?: number;
   readonly after?: number;
   readonly text: string;
