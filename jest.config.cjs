@@ -72,6 +72,9 @@ module.exports = {
   // Tests wait for servers as much as they compute; a fourth would slow them all down.
   // Most of the longest tests wait more than they compute: with three, two cores are idle for a seventh of the time.
   maxWorkers: 4,
+  // Starting a program copies the page tables of the process that starts it: from a worker of 1.5 GB that takes 50 times as long as from
+  // a small one, and tests start thousands of programs. A worker that has grown is replaced after its file.
+  workerIdleMemoryLimit: '400MB',
   projects: [
     { ...unit, displayName: 'unit', testMatch: ['<rootDir>/{libs,apps,tools}/**/*.test.ts'] },
     { ...e2e, displayName: 'e2e', testMatch: ['<rootDir>/e2e/**/*.test.ts', '<rootDir>/e2e/**/*.test.tsx'] },
