@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { silentLogger } from '@caribou/core';
+import { createRedis } from '@caribou/state';
 import { startProxy, type TestService, waitFor } from '@caribou/testing';
 import { runIdOf } from '../support/client.js';
 import { nonce, type Stack, startStack } from '../support/stack.js';
@@ -26,19 +28,46 @@ const turn = (word: string, seconds = 0): string =>
   `${nonce()}\n#tool bash ${JSON.stringify({ description: 'a test', command: command(word, seconds) })}\n#say done`;
 
 let stack: Stack;
+let redis: ReturnType<typeof createRedis>;
 let threadId: string;
 const started: TestService[] = [];
 
 beforeAll(async () => {
   stack = await startStack({ productionClocks: true, managers: 0, config: 'clocks:\n  sweep_ms: 1000\n' });
+  redis = createRedis({ url: stack.redis.url, logger: silentLogger });
 });
-afterAll(() => stack.stop());
+afterAll(async () => {
+  await redis.close();
+  await stack.stop();
+});
 beforeEach(async () => {
   threadId = await stack.client().newThread();
 });
 afterEach(async () => {
   await Promise.all(started.splice(0).map((service) => service.kill9()));
 });
+
+/** When the leases of all managers end, by manager. */
+async function leaseEnds(): Promise<ReadonlyMap<string, string>> {
+  const all = await redis.use((connection) => connection.zrange(redis.keys.managers, 0, -1, 'WITHSCORES'));
+  return new Map(all.flatMap((manager, at) => (at % 2 === 0 ? [[manager, all[at + 1] ?? '']] : [])));
+}
+
+/**
+ * Starts a manager. What it returns resolves when the manager has just renewed its lease: 9 s of it are left then; at other times,
+ * what is left depends on how slow the machine is.
+ */
+async function startRenewing(): Promise<{ readonly manager: TestService; readonly renewed: () => Promise<void> }> {
+  const before = await leaseEnds();
+  const manager = await startManager();
+  const id = [...(await leaseEnds()).keys()].find((each) => !before.has(each)) ?? '';
+  const renewed = async (): Promise<void> => {
+    const end = (await leaseEnds()).get(id);
+    expect(end).toBeDefined();
+    await waitFor(async () => (await leaseEnds()).get(id) !== end, { what: 'a renewal', timeoutMs: WITHIN_MS });
+  };
+  return { manager, renewed };
+}
 
 async function startManager(env: Readonly<Record<string, string>> = {}): Promise<TestService> {
   const manager = await stack.start('sandbox-manager', env);
@@ -101,10 +130,11 @@ test('killed and started again, without another manager: the new one releases it
 });
 
 test('paused for 6 s: no other manager takes over, and no result is lost', async () => {
-  const paused = await startManager();
-  const stream = await beginTurn('first', 3);
+  const { manager: paused, renewed } = await startRenewing();
+  const stream = await beginTurn('first', 6);
   await startManager();
 
+  await renewed();
   paused.pause();
   await sleep(6_000);
   paused.resume();
@@ -174,10 +204,11 @@ describe('on two machines', () => {
 });
 
 test('Redis stalls for 6 s: no other manager takes over, and no result is lost', async () => {
-  await startManager();
-  const stream = await beginTurn('first', 3);
+  const { renewed } = await startRenewing();
+  const stream = await beginTurn('first', 6);
   await startManager();
 
+  await renewed();
   stack.redis.pause();
   await sleep(6_000);
   stack.redis.resume();

@@ -5,11 +5,16 @@ import { until } from '../testing/test-manager.js';
 
 describe('ManagerLease', () => {
   const time = { ms: 0 };
+  const pauses: number[] = [];
   const clock: Clock = {
     now: () => time.ms,
     monotonicMs: () => time.ms,
-    sleep: (_, signal) =>
-      signal?.aborted === true ? Promise.reject(new Error('stopped')) : new Promise((resolve) => setImmediate(resolve)),
+    sleep: (ms, signal) => {
+      pauses.push(ms);
+      return signal?.aborted === true
+        ? Promise.reject(new Error('stopped'))
+        : new Promise((resolve) => setImmediate(resolve));
+    },
   };
   let registry: InMemoryRegistry;
   let renewals: boolean[];
@@ -19,6 +24,7 @@ describe('ManagerLease', () => {
 
   beforeEach(() => {
     time.ms = 0;
+    pauses.splice(0);
     registry = new InMemoryRegistry();
     renewals = [];
     lapses = [];
@@ -70,6 +76,14 @@ describe('ManagerLease', () => {
     await until(() => renewals.length > before + 1);
 
     expect(lease.isHeld()).toBe(true);
+  });
+
+  test('is renewed soon after a renewal that failed, so that a stall of the store costs one attempt only', async () => {
+    lease.start();
+    await until(() => renewals.length > 0);
+    expect(pauses).not.toContain(300);
+    registry.away = true;
+    await until(() => pauses.includes(300));
   });
 
   test('is over for its holder before the lease itself is, once per lapse, also while a renewal hangs', async () => {

@@ -24,6 +24,8 @@ export interface ManagerLeaseOptions {
 const FENCE_PART = 0.1;
 /** The end of the lease is looked for at least this often, as timers stand still while the machine is suspended. */
 const WATCH_MS = 1_000;
+/** A renewal that failed is repeated after this: a store that was away for half of the lease costs no execution. */
+const RETRY_MS = 300;
 
 /**
  * The lease that shows other services that this manager is alive. `isHeld` depends only on a clock of this machine: the
@@ -46,6 +48,7 @@ export class ManagerLease {
     this.renewals = new RepeatedTask({
       clock,
       everyMs: renewMs,
+      retryMs: Math.min(RETRY_MS, renewMs),
       work: () => this.renew(),
       onFailure: (error) => {
         if (!(error instanceof UnavailableError)) throw error;

@@ -1,6 +1,6 @@
 import { RepeatedTask, type RepeatedTaskOptions } from './repeated-task.js';
 
-type TaskParts = Pick<RepeatedTaskOptions, 'work'> & Partial<Pick<RepeatedTaskOptions, 'onFailure'>>;
+type TaskParts = Pick<RepeatedTaskOptions, 'work'> & Partial<Pick<RepeatedTaskOptions, 'onFailure' | 'retryMs'>>;
 
 describe('RepeatedTask', () => {
   const pauses: number[] = [];
@@ -14,11 +14,11 @@ describe('RepeatedTask', () => {
     },
   };
 
-  const taskOf = ({ work, onFailure }: TaskParts): RepeatedTask => {
+  const taskOf = ({ work, onFailure, ...rest }: TaskParts): RepeatedTask => {
     const rethrow = (error: unknown): void => {
       throw error;
     };
-    return new RepeatedTask({ clock, everyMs: 7, work, onFailure: onFailure ?? rethrow });
+    return new RepeatedTask({ clock, everyMs: 7, work, onFailure: onFailure ?? rethrow, ...rest });
   };
 
   /** Runs the work so many times, and then stops the task. */
@@ -58,6 +58,12 @@ describe('RepeatedTask', () => {
     finish?.();
     await stopped;
     expect(seen).toEqual(['begun', 'aborted', 'stopped']);
+  });
+
+  test('the pause after a failed run is a different one', async () => {
+    const outcomes = [Promise.reject(new Error('the store is away')), Promise.resolve(), Promise.resolve()];
+    await runTimes(3, { work: () => outcomes.shift() ?? Promise.resolve(), onFailure: () => undefined, retryMs: 2 });
+    expect(pauses.slice(0, 2)).toEqual([2, 7]);
   });
 
   test('a failed run is reported and repeated', async () => {

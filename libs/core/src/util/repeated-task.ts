@@ -4,6 +4,8 @@ export interface RepeatedTaskOptions {
   readonly clock: Pick<Clock, 'sleep'>;
   /** Pause between the end of one run of the work and the next run, in milliseconds. */
   readonly everyMs: number;
+  /** The same after a run that has failed; `everyMs` when absent. */
+  readonly retryMs?: number;
   /** Gets a signal that aborts when the task is stopped. */
   readonly work: (signal: AbortSignal) => Promise<void>;
   /** Called with what the work has thrown; the work is then repeated. What this function throws ends the task. */
@@ -29,15 +31,17 @@ export class RepeatedTask {
   }
 
   private async repeat(): Promise<void> {
-    const { clock, everyMs, work, onFailure } = this.options;
+    const { clock, everyMs, retryMs = everyMs, work, onFailure } = this.options;
     const { signal } = this.stopping;
     while (!signal.aborted) {
+      let pauseMs = everyMs;
       try {
         await work(signal);
       } catch (error) {
         onFailure(error);
+        pauseMs = retryMs;
       }
-      await clock.sleep(everyMs, signal).catch((reason: unknown) => {
+      await clock.sleep(pauseMs, signal).catch((reason: unknown) => {
         if (!signal.aborted) throw reason;
       });
     }
