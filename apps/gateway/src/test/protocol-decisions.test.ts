@@ -125,7 +125,8 @@ describe('a decision after the deadline', () => {
       const onExpiry = { decisions: [{ type: 'reject', message: 'late' }] };
       const { threadId, ids } = await onePayment({ expires_ms: Date.now() - 1, on_expiry: onExpiry });
       expect(await doors[door](threadId, ids[0] ?? '', 0)).toBe('no_such_interrupt');
-      expect(await auditOf(threadId)).toEqual([]);
+      // A gateway's own sweep may have been first; a person's decision is not there in any case.
+      expect((await auditOf(threadId)).map(({ verdict }) => verdict)).not.toContain('approve');
       await gateways()[1].app.get(InterruptDeadlines).sweep();
       expect(await doors[door](threadId, ids[0] ?? '', 0)).toBe('no_such_interrupt');
       const lines = await auditOf(threadId);

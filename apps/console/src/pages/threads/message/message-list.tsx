@@ -1,11 +1,12 @@
-import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
+import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown } from 'lucide-react';
-import { type RefObject, useEffect, useMemo, useRef } from 'react';
+import { useCallback, useEffect, useMemo, useRef } from 'react';
 import { Button } from '../../../components/button.js';
 import { talk } from '../../../text/talk.js';
 import type { ConversationState } from '../state/conversation-state.js';
 import { type Row, rowsOf } from '../state/rows.js';
 import { AnswerRow } from './answer-row.js';
+import { useFollowedEnd } from './followed-end.js';
 import styles from './message-list.module.css';
 import type { MessageActions } from './message-actions.js';
 import { SaidRow } from './said-row.js';
@@ -37,15 +38,16 @@ export function MessageList({ conversation, isReadingOlder, onOlder, actions }: 
     scrollEndThreshold: AT_END_PIXELS,
   });
   const items = virtual.getVirtualItems();
-  const { onScroll, hasScrolled } = useFollowedEnd(scroller, virtual);
+  const isAtEnd = useCallback(() => virtual.isAtEnd(AT_END_PIXELS), [virtual]);
+  const scrollToEnd = useCallback(() => virtual.scrollToEnd(), [virtual]);
+  const { onScroll, hasScrolled } = useFollowedEnd(scroller, {
+    isAtEnd,
+    scrollToEnd,
+    height: virtual.getTotalSize(),
+    sent: conversation.pending.at(-1)?.id,
+  });
   const hasOlder = typeof conversation.olderBefore === 'number';
   const hasRows = rows.length > 0;
-  const isShown = useRef(false);
-  useEffect(() => {
-    if (!hasRows || isShown.current) return;
-    isShown.current = true;
-    virtual.scrollToEnd();
-  }, [hasRows, virtual]);
   const isAtStart = (items[0]?.index ?? 0) === 0;
   const { olderBefore } = conversation;
   useEffect(() => {
@@ -100,28 +102,6 @@ export function MessageList({ conversation, isReadingOlder, onOlder, actions }: 
       ) : null}
     </div>
   );
-}
-
-/** Stays at the end when the room for the messages changes, as what is below them grows and shrinks. */
-function useFollowedEnd(
-  scroller: RefObject<HTMLDivElement | null>,
-  virtual: Pick<Virtualizer<HTMLDivElement, Element>, 'isAtEnd' | 'scrollToEnd'>,
-): { readonly onScroll: () => void; readonly hasScrolled: RefObject<boolean> } {
-  const isAtEnd = useRef(true);
-  const hasScrolled = useRef(false);
-  useEffect(() => {
-    if (scroller.current === null) return undefined;
-    const observer = new ResizeObserver(() => {
-      if (isAtEnd.current) virtual.scrollToEnd();
-    });
-    observer.observe(scroller.current);
-    return () => observer.disconnect();
-  }, [scroller, virtual]);
-  const onScroll = (): void => {
-    hasScrolled.current = true;
-    isAtEnd.current = virtual.isAtEnd(AT_END_PIXELS);
-  };
-  return { onScroll, hasScrolled };
 }
 
 /** Rows that have not changed stay the same objects. */
