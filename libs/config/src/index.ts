@@ -19,6 +19,7 @@ export { EXTENSIONS_MAX_AGE_MS, type ExtensionsFile, extensionsFile } from './lo
 export { readEnvLazily } from './common/read-env-lazily.js';
 export { configSources } from './load/config-sources.js';
 export { configFindings } from './settings/config-findings.js';
+export { drainOf } from './settings/drains.js';
 export { maskConfig } from './settings/mask-config.js';
 export { loadConfig } from './load/load-config.js';
 export { BUILT_IN_GROUPS } from './deerflow/tool-groups.js';
@@ -31,5 +32,7 @@ export {
   objectStoreConfig,
   type S3StoreConfig,
 } from './settings/files-config.js';
+export { readKubeconfig } from './load/kubeconfig.js';
 export { Secret } from './common/secret.js';
 export type { WebConfig, WebFetchConfig, WebImagesConfig, WebSearchConfig } from './settings/web-config.js';
+export { type AgentSettings, readAgentEnvironment } from './load/agent-environment.js';

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { UserId } from '@caribou/contracts';
+import { isSentinelUrl, parseSentinelUrl, UserId } from '@caribou/contracts';
 import { readPathVariable } from '../deerflow/path-variables.js';
 import type { ApiKey, HttpConfig } from '../settings/config.js';
 import { normalizeLogLevel, logLevels } from '../schema/file-schema.js';
@@ -21,6 +21,8 @@ export interface EnvironmentSettings {
   readonly logLevel: (typeof logLevels)[number] | undefined;
   readonly healthHost: string;
   readonly healthPort: number;
+  /** The address of the pod that this process runs in. */
+  readonly podIp: string | undefined;
   readonly otlpEndpoint: string | undefined;
 }
 
@@ -53,6 +55,7 @@ export function readEnvironment(context: ReadContext, signIn: boolean): Environm
     logLevel: oneOf(context, 'LOG_LEVEL', logLevels),
     healthHost: healthHostOf(context),
     healthPort: portOf(context, 'CARIBOU_HEALTH_PORT') ?? 0,
+    podIp: podIpOf(context),
     otlpEndpoint: urlOf(context, 'OTEL_EXPORTER_OTLP_ENDPOINT', ['http', 'https']),
   };
 }
@@ -95,6 +98,15 @@ function healthHostOf({ env, findings }: ReadContext): string {
   if (isIP(host) !== 0 || HOST_NAME.test(host)) return host;
   findings.faults.push(`${name}: must be an IP address or a host name, without a port`);
   return LOOPBACK;
+}
+
+/** The address of this pod, by the downward API. */
+function podIpOf({ env, findings }: ReadContext): string | undefined {
+  const name = 'CARIBOU_POD_IP';
+  const address = variable(env, name);
+  if (address === undefined || isIP(address) !== 0) return address;
+  findings.faults.push(`${name}: must be an IP address`);
+  return undefined;
 }
 
 function readApiKeys({ env, findings }: ReadContext): readonly ApiKey[] {
@@ -168,10 +180,11 @@ function urlsOf(context: ReadContext, name: string, schemes: readonly string[]):
   return checkUrls(context, { name, schemes, split: (value) => value.split(',') });
 }
 
-/** Reads the URL of one server and refuses a list, which the client would take for one host name. */
+/** Reads the URL of one server, or that of Sentinels; refuses another list, which the client would take for one host name. */
 function redisUrlOf(context: ReadContext): string | undefined {
   const name = 'REDIS_URL';
   const value = variable(context.env, name);
+  if (value !== undefined && isSentinelUrl(value)) return sentinelUrlOf(context, value);
   const authority =
     value
       ?.replace(/^[a-z]+:\/\//, '')
@@ -179,8 +192,15 @@ function redisUrlOf(context: ReadContext): string | undefined {
       .at(-1) ?? '';
   if (!authority.includes(',')) return urlOf(context, name, ['redis', 'rediss']);
   context.findings.faults.push(
-    `${name}: must be the URL of one server, not a list; for a failover name an address that follows the primary`,
+    `${name}: must be the URL of one server, not a list; for a failover name the Sentinels as redis+sentinel://host:port,host:port/name, or an address that follows the primary`,
   );
+  return undefined;
+}
+
+function sentinelUrlOf({ findings }: ReadContext, url: string): string | undefined {
+  const address = parseSentinelUrl(url);
+  if (!('fault' in address)) return url;
+  findings.faults.push(`REDIS_URL: ${address.fault}`);
   return undefined;
 }
 

@@ -21,6 +21,24 @@ describe('loadConfig without a file', () => {
     expect(one.nats).toMatchObject({ replicas: 1 });
   });
 
+  test('REDIS_URL names Sentinels with their group; a fault in it is said without its parts', () => {
+    const url = 'redis+sentinel://:pw@a:26379,b:26379/main';
+    const loadOf = (env: Record<string, string>) => loadConfig(env, folderWith());
+    const config = loadOf({ REDIS_URL: url, REDIS_SENTINEL_USER: 'u', REDIS_SENTINEL_PASSWORD: 'secret' });
+    expect(config.redis.url.reveal()).toBe(url);
+    expect(config.redis.security.reveal()).toEqual({ sentinel: { user: 'u', password: 'secret' } });
+    const faults = (env: Record<string, string>) => faultsOf(() => loadOf(env));
+    expect(faults({ REDIS_URL: 'redis+sentinel://secret:26379' })).toEqual([
+      'REDIS_URL: must end with / and the name of the group that the Sentinels watch, such as /mymaster',
+    ]);
+    expect(faults({ REDIS_SENTINEL_PASSWORD: 'secret' })).toEqual([
+      'REDIS_SENTINEL_PASSWORD: needs Sentinels in REDIS_URL, as redis+sentinel://host/name',
+    ]);
+    expect(faults({ REDIS_URL: url, REDIS_SENTINEL_USER: 'u' })).toEqual([
+      'REDIS_SENTINEL_USER: needs its password in REDIS_SENTINEL_PASSWORD',
+    ]);
+  });
+
   test('with an empty environment listens on loopback and says which variables a model needs', () => {
     const folder = folderWith();
     const config = loadConfig({}, folder);

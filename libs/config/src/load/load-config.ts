@@ -8,12 +8,12 @@ import { type ChainConfig, chainSections } from '../schema/chain-schema.js';
 import type { AuthConfig, Config, SkillsConfig } from '../settings/config.js';
 import { ConfigError } from '../common/config-error.js';
 import { checkApprovals } from './approval-rules.js';
+import { checkClocks } from './check-clocks.js';
 import { toCommandRules } from './command-rules.js';
 import { type ConfigFile, readConfigFile } from './config-file.js';
 import { translateDeerFlowKeys } from '../deerflow/deerflow-keys.js';
 import { readEnvironment } from './environment.js';
 import {
-  ClocksFile,
   CommandRulesFile,
   LogLevel,
   RunnerFile,
@@ -43,7 +43,7 @@ import { warnAboutUnpricedModels } from './unpriced-models.js';
 import { toSandbox } from '../settings/sandbox-config.js';
 import { FilesFile } from '../schema/files-schema.js';
 import { toFiles } from '../settings/files-config.js';
-import { CronsFile, ExplainFile, WebhooksFile } from '../schema/timers-schema.js';
+import { ClocksFile, CronsFile, ExplainFile, WebhooksFile } from '../schema/timers-schema.js';
 import { toWebConfig } from '../settings/web-config.js';
 import { toWebhooks } from '../settings/webhooks-config.js';
 import { WebFile } from '../schema/web-schema.js';
@@ -95,6 +95,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
   const read = readModels(file['models'], { ...context, folder });
   const { models } = read;
   const usage = camelKeys(section(UsageFile, 'usage', from));
+  const sandbox = section(SandboxFile, 'sandbox', from);
   warnAboutUnpricedModels({ usage, models }, findings);
   return {
     http: settings.http,
@@ -115,7 +116,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     healthHost: settings.healthHost,
     healthPort: settings.healthPort,
     ...(settings.otlpEndpoint === undefined ? {} : { otlpEndpoint: new Secret(settings.otlpEndpoint) }),
-    clocks: camelKeys(checkClocks(section(ClocksFile, 'clocks', from), findings)),
+    clocks: camelKeys(checkClocks(section(ClocksFile, 'clocks', from), sandbox.limits, findings)),
     runner: camelKeys(section(RunnerFile, 'runner', from)),
     store: storeOf(section(StoreFile, 'store', from)),
     quotas: camelKeys(section(QuotasFile, 'quotas', from)),
@@ -124,7 +125,7 @@ function compose({ fields: all, folder }: ConfigFile, context: ReadContext, only
     explain: camelKeys(section(ExplainFile, 'explain', from)),
     ...(file['files'] === undefined ? {} : { files: toFiles(section(FilesFile, 'files', from), settings.homeDir) }),
     webhooks: toWebhooks(section(WebhooksFile, 'webhooks', from)),
-    sandbox: toSandbox(section(SandboxFile, 'sandbox', from)),
+    sandbox: toSandbox(sandbox, settings.podIp),
     commandRules: toCommandRules(section(CommandRulesFile, 'command_rules', from), findings),
     uploads: camelKeys(section(UploadsFile, 'uploads', from)),
     skills: skillsOf(section(SkillsFile, 'skills', from), folder),
@@ -196,20 +197,6 @@ function unwrapSchema(schema: z.ZodType): z.ZodType {
 function warnAboutUnknownSections(file: Readonly<Record<string, unknown>>, findings: Findings): void {
   const used = new Set(['models', 'log_level', 'tools', 'tool_groups', ...Object.keys(sections)]);
   for (const [key, value] of Object.entries(file)) if (!used.has(key)) warnAboutUnknownKey(key, value, findings);
-}
-
-/** Requires time for two renewals before a lease lapses; otherwise one lost packet would cause a takeover. */
-function checkClocks(clocks: z.output<typeof ClocksFile>, { faults }: Findings): z.output<typeof ClocksFile> {
-  const third = (renewMs: number, leaseMs: number) => renewMs * 3 <= leaseMs;
-  if (!third(clocks.renew_ms, clocks.lease_ms)) faults.push('clocks.renew_ms: must be at most a third of lease_ms');
-  if (clocks.process_renew_ms * 4 > clocks.process_lease_ms) {
-    faults.push('clocks.process_renew_ms: must be at most a quarter of process_lease_ms');
-  }
-  if (!third(clocks.manager_renew_ms, clocks.manager_lease_ms)) {
-    faults.push('clocks.manager_renew_ms: must be at most a third of manager_lease_ms');
-  }
-  if (clocks.renew_ms >= clocks.ack_wait_ms) faults.push('clocks.renew_ms: must be less than ack_wait_ms');
-  return clocks;
 }
 
 function skillsOf({ path, ...limits }: z.output<typeof SkillsFile>, folder: string): SkillsConfig {

@@ -1,4 +1,5 @@
 import {
+  isSentinelUrl,
   type NatsLogin,
   type NatsSecurity,
   type RedisSecurity,
@@ -32,12 +33,26 @@ export function readNatsSecurity(context: ReadContext): Secret<NatsSecurity> {
   return new Secret(omitUndefined({ tls: tlsOf(context, 'NATS'), login: loginOf(context) }));
 }
 
-/** Reads TLS of the Redis connection: `REDIS_CA`, `REDIS_CERT` and `REDIS_KEY`, or files. */
+/** Reads TLS of the Redis connection, `REDIS_CA`, `REDIS_CERT` and `REDIS_KEY`, and the login to Sentinels, or files. */
 export function readRedisSecurity(context: ReadContext, url: string): Secret<RedisSecurity> {
   const tls = tlsOf(context, 'REDIS');
-  if (tls !== undefined && !url.startsWith('rediss:'))
+  if (tls !== undefined && !url.startsWith('rediss'))
     context.findings.faults.push('REDIS_URL: must start with rediss:// when REDIS_CA or REDIS_CERT is set');
-  return new Secret(omitUndefined({ tls }));
+  return new Secret(omitUndefined({ tls, sentinel: sentinelLoginOf(context, url) }));
+}
+
+function sentinelLoginOf({ env, findings }: ReadContext, url: string): RedisSecurity['sentinel'] {
+  const user = variable(env, 'REDIS_SENTINEL_USER');
+  const password = variable(env, 'REDIS_SENTINEL_PASSWORD');
+  if (user === undefined && password === undefined) return undefined;
+  const given = password === undefined ? 'REDIS_SENTINEL_USER' : 'REDIS_SENTINEL_PASSWORD';
+  if (!isSentinelUrl(url))
+    findings.faults.push(`${given}: needs Sentinels in REDIS_URL, as redis+sentinel://host/name`);
+  if (password === undefined) {
+    findings.faults.push('REDIS_SENTINEL_USER: needs its password in REDIS_SENTINEL_PASSWORD');
+    return undefined;
+  }
+  return { password, ...omitUndefined({ user }) };
 }
 
 function tlsOf(context: ReadContext, server: 'NATS' | 'REDIS'): TlsMaterial | undefined {

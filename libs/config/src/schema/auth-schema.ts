@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { integer } from './setting-kinds.js';
+import { integer } from './kinds/setting-kinds.js';
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ApprovalsFile } from './approvals-schema.js';
-import { integer, ms } from './setting-kinds.js';
+import { integer, ms } from './kinds/setting-kinds.js';
 import { SubagentsFile } from './subagents-schema.js';
 
 /**

@@ -8,10 +8,12 @@ import { McpFile } from './mcp-schema.js';
 import { QuotasFile } from './quotas-schema.js';
 import { NatsFile, StoreFile } from './server-schema.js';
 import { InputPolishFile } from './input-polish-schema.js';
-import { integer, ms } from './setting-kinds.js';
+import { KubernetesFile } from './sandbox/kubernetes-schema.js';
+import { integer } from './kinds/setting-kinds.js';
 import { FilesFile } from './files-schema.js';
-import { CronsFile, ExplainFile, WebhooksFile } from './timers-schema.js';
+import { ClocksFile, CronsFile, ExplainFile, WebhooksFile } from './timers-schema.js';
 import { SuggestionsFile } from './suggestions-schema.js';
+import { UidsFile } from './sandbox/uids-schema.js';
 import { UsageFile } from './usage-schema.js';
 import { WebFile } from './web-schema.js';
 
@@ -21,43 +23,6 @@ import { WebFile } from './web-schema.js';
  */
 
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-
-export const ClocksFile = z
-  .object({
-    lease_ms: ms(10_000).describe("A runner's lease on a thread"),
-    renew_ms: ms(3_000).describe('How often a runner renews its lease; at most a third of lease_ms'),
-    outage_ms: integer(60_000, 0, 3_600_000).describe(
-      'How long after its lease a run waits for a Redis that is away or full; then it is left to another runner',
-    ),
-    process_lease_ms: ms(3_500).describe(
-      'Lease of an agent-runner, subagent-pool or memory-worker itself: after it, others take over what it worked on',
-    ),
-    process_renew_ms: ms(500).describe('How often a process renews its lease; at most a quarter of process_lease_ms'),
-    ack_wait_ms: ms(10_000).describe(
-      'How long NATS waits for the acknowledgement of a wake before it delivers it again',
-    ),
-    busy_nak_ms: ms(500).describe('How long a subagent-pool waits when its next task still belongs to another pool'),
-    sweep_ms: ms(5_000).describe('How often each service checks for work without an owner'),
-    manager_lease_ms: ms(10_000).describe("A sandbox-manager's own lease"),
-    manager_renew_ms: ms(3_000).describe(
-      'How often a sandbox-manager renews its lease; at most a third of manager_lease_ms',
-    ),
-    manager_check_ms: ms(2_000).describe("How often a waiting runner checks the manager's lease"),
-    event_window_ms: integer(100, 0, 10_000).describe(
-      'Time between two writes of streamed text to the event log of a run; clients get it at once. 0: written first',
-    ),
-    timer_ms: ms(1_000).describe(
-      'How often a gateway at least checks for crons, delayed runs and webhooks that are due',
-    ),
-    heartbeat_ms: ms(5_000).describe('Comment line on a silent event stream'),
-    events_ttl_ms: ms(3_600_000, 604_800_000).describe("How long a run's events and kwargs are stored after its end"),
-    idempotency_ttl_ms: ms(86_400_000, 604_800_000).describe('How long an Idempotency-Key is remembered'),
-    model_connect_ms: ms(10_000).describe('Until the connection to the model endpoint is open'),
-    model_first_byte_ms: ms(300_000).describe('From the request to the first piece of the answer'),
-    model_chunk_ms: ms(120_000).describe('Between two pieces of the answer'),
-    drain_ms: ms(30_000).describe('Longest orderly stop after SIGTERM'),
-  })
-  .describe('Every clock of the system, in milliseconds');
 
 export const RunnerFile = z
   .object({
@@ -122,30 +87,12 @@ export const NetworkFile = z
   })
   .describe('Network of the sandboxes: none as long as no host is allowed');
 
-const MAX_UID = 4_294_967_293;
-/** Users that sandboxes have already: the one of all commands, and that of the first process in Docker's. */
-const TAKEN_UIDS = { first: 10_001, last: 10_002 };
-
-export const UidsFile = z
-  .object({
-    first: integer(20_000, 1_000, MAX_UID).describe('The first uid; none of the range may be a user of a machine'),
-    count: integer(0, 0, 1_000_000).describe(
-      'How many uids, more than sandboxes of a machine; 0: one user for all (10001)',
-    ),
-  })
-  .refine(({ first, count }) => first + count - 1 <= MAX_UID, `first + count: at most ${MAX_UID + 1}`)
-  .refine(
-    ({ first, count }) => first > TAKEN_UIDS.last || first + count <= TAKEN_UIDS.first,
-    'the range must not have 10001 or 10002, which sandboxes use already',
-  )
-  .describe('A user of its own for each sandbox, where sandbox-managers run as root (docs/sandbox.md)');
-
 export const SandboxFile = z
   .object({
     driver: z
       .enum(['auto', ...SandboxDriverKind.options])
       .default('auto')
-      .describe('auto: Docker when an engine answers, else bwrap'),
+      .describe('auto: Docker when an engine answers, else bwrap; kubernetes is used only when it is named'),
     image: z
       .string()
       .min(1)
@@ -179,6 +126,11 @@ export const SandboxFile = z
     uids: UidsFile.prefault({}),
     limits: LimitsFile.prefault({}),
     network: NetworkFile.prefault({}),
+    kubernetes: KubernetesFile.prefault({}),
+  })
+  .refine(({ kubernetes, limits }) => kubernetes.workspace_bytes >= limits.workspace_bytes, {
+    error: 'must be at least sandbox.limits.workspace_bytes',
+    path: ['kubernetes', 'workspace_bytes'],
   })
   .describe('Where commands run; there is no execution on the host');
 

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
-import { integer, ms as duration } from './setting-kinds.js';
+import { integer, ms as duration } from './kinds/setting-kinds.js';
 
 const MEBIBYTE = 1024 * 1024;
 /** The least size of all parts but the last that S3 accepts. */

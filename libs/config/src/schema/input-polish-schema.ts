@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integer, ms } from './setting-kinds.js';
+import { integer, ms } from './kinds/setting-kinds.js';
 
 export const InputPolishFile = z
   .object({

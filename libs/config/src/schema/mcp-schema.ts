@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { HOST_RULE } from './host-rule.js';
-import { integer, ms } from './setting-kinds.js';
+import { integer, ms } from './kinds/setting-kinds.js';
 
 const COMMAND = /^[A-Za-z0-9_.+-]{1,100}$/;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { integer } from './setting-kinds.js';
+import { integer } from './kinds/setting-kinds.js';
 
 export const QuotasFile = z
   .object({

@@ -1,6 +1,6 @@
 import { SkillName, UserId } from '@caribou/contracts';
 import { z } from 'zod';
-import { integer } from './setting-kinds.js';
+import { integer } from './kinds/setting-kinds.js';
 
 const DAY_S = 86_400;
 

@@ -1,9 +1,59 @@
 import { z } from 'zod';
 import { HOST_RULE } from './host-rule.js';
-import { integer, ms } from './setting-kinds.js';
+import { integer, ms } from './kinds/setting-kinds.js';
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
+
+/** Drain of one service, in milliseconds; unset: drain_ms. The longest command takes an hour. */
+const drain = () => z.int().min(1).max(7_200_000).optional();
+
+export const ClocksFile = z
+  .object({
+    lease_ms: ms(10_000).describe("A runner's lease on a thread"),
+    renew_ms: ms(3_000).describe('How often a runner renews its lease; at most a third of lease_ms'),
+    outage_ms: integer(60_000, 0, 3_600_000).describe(
+      'How long after its lease a run waits for a Redis that is away or full; then it is left to another runner',
+    ),
+    process_lease_ms: ms(3_500).describe(
+      'Lease of an agent-runner, subagent-pool or memory-worker itself: after it, others take over what it worked on',
+    ),
+    process_renew_ms: ms(500).describe('How often a process renews its lease; at most a quarter of process_lease_ms'),
+    ack_wait_ms: ms(10_000).describe(
+      'How long NATS waits for the acknowledgement of a wake before it delivers it again',
+    ),
+    busy_nak_ms: ms(500).describe('How long a subagent-pool waits when its next task still belongs to another pool'),
+    sweep_ms: ms(5_000).describe('How often each service checks for work without an owner'),
+    manager_lease_ms: ms(10_000).describe("A sandbox-manager's own lease"),
+    manager_renew_ms: ms(3_000).describe(
+      'How often a sandbox-manager renews its lease; at most a third of manager_lease_ms',
+    ),
+    manager_check_ms: ms(2_000).describe("How often a waiting runner checks the manager's lease"),
+    event_window_ms: integer(100, 0, 10_000).describe(
+      'Time between two writes of streamed text to the event log of a run; clients get it at once. 0: written first',
+    ),
+    timer_ms: ms(1_000).describe(
+      'How often a gateway at least checks for crons, delayed runs and webhooks that are due',
+    ),
+    heartbeat_ms: ms(5_000).describe('Comment line on a silent event stream'),
+    events_ttl_ms: ms(3_600_000, 604_800_000).describe("How long a run's events and kwargs are stored after its end"),
+    idempotency_ttl_ms: ms(86_400_000, 604_800_000).describe('How long an Idempotency-Key is remembered'),
+    model_connect_ms: ms(10_000).describe('Until the connection to the model endpoint is open'),
+    model_first_byte_ms: ms(300_000).describe('From the request to the first piece of the answer'),
+    model_chunk_ms: ms(120_000).describe('Between two pieces of the answer'),
+    drain_ms: ms(30_000).describe('Longest orderly stop after SIGTERM, of services without one of their own'),
+    gateway_drain_ms: drain().describe('The same of a gateway, after gateway_drain_delay_ms; unset: drain_ms'),
+    runner_drain_ms: drain().describe('The same of an agent-runner; unset: drain_ms'),
+    pool_drain_ms: drain().describe('The same of a subagent-pool; unset: drain_ms'),
+    memory_drain_ms: drain().describe('The same of a memory-worker; unset: drain_ms'),
+    manager_drain_ms: drain().describe(
+      'The same of a sandbox-manager; commands that still run 30 s before its end are ended, so that it should be longer than sandbox.limits.command_timeout_ms by more than that; unset: drain_ms',
+    ),
+    gateway_drain_delay_ms: integer(0, 0, 300_000).describe(
+      'How long a gateway works as before after SIGTERM, while /ready is 503 already and load balancers turn away',
+    ),
+  })
+  .describe('Every clock of the system, in milliseconds');
 
 export const CronsFile = z
   .object({

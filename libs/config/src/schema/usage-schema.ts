@@ -1,6 +1,6 @@
 import { isRecord } from '@caribou/contracts';
 import { z } from 'zod';
-import { integer } from './setting-kinds.js';
+import { integer } from './kinds/setting-kinds.js';
 
 const price = z.number('must be a number').min(0, 'must not be negative').max(1_000_000, 'must be at most 1000000');
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { HOST_RULE } from './host-rule.js';
-import { integer } from './setting-kinds.js';
+import { integer } from './kinds/setting-kinds.js';
 
 /** Providers of the web tools. */
 export const SEARCH_PROVIDERS = ['duckduckgo', 'tavily', 'searxng', 'firecrawl'] as const;
