@@ -124,6 +124,7 @@ export {
   TURN_TAKERS,
 } from './bus/subjects.js';
 export { type BusAccess, busAccess, MANAGERS_QUEUE, REPLY_WITHIN_MS } from './bus/bus-access.js';
+export { isSentinelUrl, parseSentinelUrl } from './bus/sentinel-address.js';
 export type { NatsLogin, NatsSecurity, RedisSecurity, TlsMaterial } from './bus/server-security.js';
 export { type ServiceName, serviceNames } from './common/services.js';
 export { OutputPiece } from './bus/command-output.js';
@@ -286,3 +287,36 @@ export { type ApprovalsReply, approvalRoutes, type WaitingReply } from './http/r
 export { type OpenQuestion, openQuestionsIn, toAnswerMessage } from './records/human-input.js';
 export { threadRoutes } from './http/threads/threads.js';
 export { type ExactLogFields, type LogFields, logFields } from './common/log-fields.js';
+export {
+  type Frame,
+  FrameError,
+  encodeFrame,
+  encodeJsonFrame,
+  jsonOf,
+  readFrames,
+} from './sandbox-agent/frames.js';
+export {
+  AGENT_LIMITS,
+  AGENT_PROTOCOL_VERSION,
+  AgentEgress,
+  AgentExecHead,
+  AgentExecResult,
+  AgentPullHead,
+  type AgentRefusal,
+  ChangedEntry,
+  ChangesEnd,
+  FileEnd,
+  MirrorPosition,
+  RemovedPaths,
+  ZeroBytes,
+} from './sandbox-agent/exec.js';
+export {
+  AGENT_ROUTES,
+  AgentHealth,
+  AgentKill,
+  AgentKilled,
+  AgentLease,
+  ALIVE_MS,
+  EGRESS_PREAMBLE,
+  FRAMES_TYPE,
+} from './sandbox-agent/routes.js';

@@ -197,3 +197,6 @@ export {
 } from './text/virtual-path.js';
 export type { VolumeRegistry } from './stores/volume-registry.js';
 export { wholeCharacters } from './text/whole-characters.js';
+export type { CopyMirror, CopyMirrors, MirrorCounts, MirrorStep } from './ports/copy-mirror.js';
+export { CommandOutput, type OutputListener } from './util/output-window.js';
+export { encodeStep, stepsOf } from './files/mirror-frames.js';

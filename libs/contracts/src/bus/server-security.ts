@@ -14,8 +14,10 @@ export type NatsLogin =
 
 /** Security settings of a connection to Redis. */
 export interface RedisSecurity {
-  /** Used when the address begins with `rediss:`. */
+  /** Used when the address begins with `rediss:` or `rediss+sentinel:`. */
   readonly tls?: TlsMaterial;
+  /** Login to the Sentinels, when they ask for one. */
+  readonly sentinel?: { readonly user?: string; readonly password: string };
 }
 
 /** Security settings of a connection to NATS. */

@@ -15,6 +15,7 @@ import type { ThreadKey } from '../util/thread-key.js';
 
 /** The binding of a thread to its sandbox. */
 export interface SandboxRecord {
+  /** Empty when its manager has given the thread back. */
   readonly managerId: string;
   readonly sandboxId: string;
   readonly driver: SandboxDriverKind;
@@ -45,6 +46,7 @@ export interface SandboxRegistry {
   renewManager(managerId: string, ttlMs: number): Promise<{ readonly lapsed: boolean }>;
   /** Releases the manager's lease; its bindings may then be taken over at once. Idempotent. */
   releaseManager(managerId: string): Promise<void>;
+  /** Whether the manager's lease is valid; false for the empty id of a thread that was given back. */
   isManagerAlive(managerId: string): Promise<boolean>;
   /** The thread's current binding, or null when it never had one. */
   binding(thread: ThreadKey): Promise<SandboxRecord | null>;
@@ -58,6 +60,11 @@ export interface SandboxRegistry {
    * @throws ConflictError when a takeover would change the driver of the existing record
    */
   bind(thread: ThreadKey, proposal: SandboxProposal): Promise<SandboxBinding>;
+  /**
+   * Gives a thread back that is bound to the manager, so that the next proposal takes over although the manager lives; of the binding the
+   * driver remains. Returns false when the thread is not bound to it. Idempotent.
+   */
+  giveBack(thread: ThreadKey, managerId: string): Promise<boolean>;
   /** The epoch under which the thread is owned, even if the lease expired and nobody claimed it since; else 0. */
   currentEpoch(thread: ThreadKey): Promise<number>;
 }

@@ -41,7 +41,16 @@ const ready = route({
   method: 'GET',
   path: '/ready',
   root: true,
-  summary: 'Whether runs can be executed: 200, or 503 with what is missing; `degraded` lists further risks.',
+  summary:
+    'Whether runs can be executed: 200, or 503 with what is missing; `degraded` lists further risks. 503 once this process is stopping.',
+  query: z.object({
+    for: z
+      .enum(['runs', 'traffic'])
+      .default('runs')
+      .describe(
+        'traffic: only whether this process should get requests, for load balancers in front of several gateways',
+      ),
+  }),
   reply: z.object({
     status: z.enum(['ready', 'not ready']),
     missing: z.record(z.string(), z.string()),
