@@ -40,6 +40,8 @@ async function removeBelow(top: FileHandle, name: string, signal: AbortSignal): 
   const directory = await openDirectoryToErase(path);
   if (directory === undefined) return;
   try {
+    // Root may remove what is in a directory whose owner may not write to it.
+    if (process.getuid?.() !== 0) await directory.chmod(OWNER_BITS);
     for await (const entry of await opendir(below(directory, '.'))) {
       if (signal.aborted) return;
       const inner = below(directory, entry.name);

@@ -1,4 +1,5 @@
 import { closeSync, constants, type Dir, lstatSync, opendirSync, openSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DATA_DIRECTORIES, type DiskUsage, errnoOf, type ThreadKey } from '@caribou/core';
 import { FileRefusedError } from '../file-refused.js';
@@ -78,8 +79,7 @@ export async function measureUsage(files: ThreadFiles, thread: ThreadKey, maxFil
     try {
       const opened = await files.openDataDirectory(thread, directory);
       try {
-        const { bavail, bsize } = statfsSync(`/proc/self/fd/${opened.fd}`);
-        freeBytes = bavail * bsize;
+        freeBytes = freeBytesAt(opened.fd);
         await addBelow(opened.fd, tally, 1);
       } finally {
         await opened.close();
@@ -88,6 +88,30 @@ export async function measureUsage(files: ThreadFiles, thread: ThreadKey, maxFil
       if (!(error instanceof FileRefusedError) || error.reason !== 'not_found') throw error;
     }
   }
-  const { bytes, files: count, tooDeep, isFull } = tally;
-  return { bytes: Math.ceil(bytes), files: count, tooDeep, isFull, freeBytes };
+  return usageOf(tally, freeBytes);
 }
+
+/** The same for the data directories in one directory, as a sandbox has them; those that are missing have nothing. */
+export async function measureDataDirectories(userData: string, maxFiles: number): Promise<DiskUsage> {
+  const tally = new Tally(maxFiles);
+  const top = openSync(userData, DIRECTORY);
+  try {
+    for (const directory of DATA_DIRECTORIES) await addDirectory(join(`/proc/self/fd/${top}`, directory), tally, 1);
+    return usageOf(tally, freeBytesAt(top));
+  } finally {
+    closeSync(top);
+  }
+}
+
+function freeBytesAt(descriptor: number): number {
+  const { bavail, bsize } = statfsSync(`/proc/self/fd/${descriptor}`);
+  return bavail * bsize;
+}
+
+const usageOf = ({ bytes, files, tooDeep, isFull }: Tally, freeBytes: number): DiskUsage => ({
+  bytes: Math.ceil(bytes),
+  files,
+  tooDeep,
+  isFull,
+  freeBytes,
+});
