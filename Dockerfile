@@ -4,7 +4,7 @@ FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts
-COPY .swcrc ./
+COPY .swcrc tsconfig.base.json ./
 COPY tools/build tools/build
 COPY tools/access tools/access
 COPY tools/demo-model tools/demo-model

@@ -3,10 +3,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from './build.mjs';
 import { bundle } from './bundle.mjs';
+import { bundleAgent } from './bundle-agent.mjs';
 import { buildConsole } from './console.mjs';
 
 /**
- * Brings all of `dist/` up to date: every file path for path, a bundle per service when something in it changed, and the console.
+ * Brings all of `dist/` up to date: every file path for path, a bundle per service and that of the sandbox agent when something in them changed, and the console.
  *
  * @param {string} root absolute path of the repository
  * @returns {Promise<string>} a description of what was done
@@ -19,6 +20,7 @@ export async function buildProduct(root) {
   const stale = removed > 0 || (await changedAt(stamp)) <= (await newestInput(root));
   if (stale) {
     await bundle(root);
+    await bundleAgent(root);
     await writeFile(stamp, '');
   }
   const builtConsole = await buildConsole(root);
@@ -30,7 +32,7 @@ export async function buildProduct(root) {
 async function newestInput(root) {
   const paths = [
     join(root, 'package-lock.json'),
-    ...['bundle.mjs', 'start.cjs'].map((name) => fileURLToPath(new URL(name, import.meta.url))),
+    ...['bundle.mjs', 'bundle-agent.mjs', 'start.cjs'].map((name) => fileURLToPath(new URL(name, import.meta.url))),
   ];
   for (const folder of ['apps', 'libs']) {
     const below = join(root, 'dist', folder);
