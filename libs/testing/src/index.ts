@@ -3,7 +3,7 @@ export { describeFileAbuse } from './conformance/sandbox-file-abuse.js';
 export { describeWorkspaceQuota } from './conformance/workspace-quota.js';
 export { describeSandboxNetwork } from './conformance/sandbox-network.js';
 export { describeSandboxDriver } from './conformance/sandbox-driver.js';
-export { ON_GVISOR } from './conformance/sandbox-traits.js';
+export { IN_POD, ON_GVISOR } from './conformance/sandbox-traits.js';
 export {
   admission,
   ai,
@@ -41,11 +41,13 @@ export { callTool, type McpFixture, toolsByName } from './stores/mcp-fixture.js'
 export { useMcp } from './stores/use-mcp.js';
 export { mcpProgram, startMcpServer } from './servers/mcp-server.js';
 export { startNats } from './servers/nats.js';
+export { type NatsCluster, startNatsCluster } from './servers/nats-cluster.js';
 export { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './servers/otlp-receiver.js';
 export { freePort } from './servers/ports.js';
 export { type Hold, startProxy, type TestProxy } from './servers/proxy.js';
 export { randomConversation } from './models/random-conversation.js';
 export { startRedis } from './servers/redis.js';
+export { type RedisSentinels, startRedisSentinels } from './servers/redis-sentinels.js';
 export {
   missingForMoto,
   S3_BUCKET,
@@ -86,3 +88,9 @@ export { transcriptFaults } from './models/transcript-validator.js';
 export { waitFor } from './util/wait-for.js';
 export { rootInMemory } from './util/root-in-memory.js';
 export { temporaryFolder } from './util/temporary-folder.js';
+export { FakeApiServer } from './kubernetes/fake-api-server.js';
+export { FakeKubelet } from './kubernetes/fake-kubelet.js';
+export { restrictedViolations, sandboxViolations } from './kubernetes/pod-admission.js';
+export { missingForPodNetworks, NODE_ADDRESS } from './kubernetes/pod-network.js';
+export { missingForPodSchema, openPodSchema } from './kubernetes/pod-schema.js';
+export { AGENT_FOLDER, buildAgentFolder } from './kubernetes/agent-image.js';

@@ -149,11 +149,14 @@ export function describeSandboxAbuse(name: string, underTest: SandboxDriverUnder
       for (const mount of mounts) expect(mount).toMatch(/nosuid,nodev/);
     });
 
-    test('calls that reach kernel code outside a sandbox are refused: rings, vsock, the entries of other ABIs', async () => {
-      if (process.arch !== 'x64') return;
-      const calls = traits.filtersSystemCalls ? [...foreignCalls, ...machineCalls] : foreignCalls;
-      expect((await outcomesOf(canary, calls)).filter(([, code]) => code === 0)).toEqual([]);
-    });
+    (traits.closesForeignCalls ? test : test.skip)(
+      'calls that reach kernel code outside a sandbox are refused: rings, vsock, the entries of other ABIs',
+      async () => {
+        if (process.arch !== 'x64') return;
+        const calls = traits.filtersSystemCalls ? [...foreignCalls, ...machineCalls] : foreignCalls;
+        expect((await outcomesOf(canary, calls)).filter(([, code]) => code === 0)).toEqual([]);
+      },
+    );
 
     test('what a command leaves is out of reach of the machine’s other users, a set-id program too', async () => {
       const shell = '$(readlink -f /bin/sh)';
@@ -203,7 +206,8 @@ export function describeSandboxAbuse(name: string, underTest: SandboxDriverUnder
       await new Promise<void>((resolve) => path.listen(join(canary.outside, 'sock'), resolve));
 
       const seen = await canary.run(
-        'find / -type s 2>/dev/null; tail -n +2 /proc/net/unix; ls /run/docker.sock /var/run/docker.sock 2>/dev/null',
+        // Those without a name, as between processes of a pod, cannot be connected to.
+        'find / -type s 2>/dev/null; tail -n +2 /proc/net/unix | grep -E " [@/]"; ls /run/docker.sock /var/run/docker.sock 2>/dev/null',
       );
       abstract.close();
       await new Promise((resolve) => path.close(resolve));

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,8 +60,8 @@ const greeting = (port: number): Promise<string> =>
     socket.once('end', () => resolve(heard));
   });
 
-/** Waits for a file and starts processes repeatedly meanwhile, so that it fails when no process can be started. */
-const NEIGHBOUR = 'echo mine > mine; while [ ! -e gate ]; do sleep 0.1 || exit 9; echo x >> ticks; done; cat mine';
+/** Starts processes repeatedly until it is cancelled, so that it fails when no process can be started. */
+const NEIGHBOUR = 'echo mine > mine; while :; do sleep 0.1 || exit 9; cat mine; done';
 
 export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Canary> {
   const home = mkdtempSync(join(tmpdir(), 'caribou-abuse-'));
@@ -88,10 +88,12 @@ export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Can
       { command, timeoutMs: options.timeoutMs ?? timeoutMs, maxOutputBytes: 65_536 },
       options.signal ?? new AbortController().signal,
     );
-  const neighbourRun = exec(neighbour, NEIGHBOUR, {}, 600_000);
+  const end = new AbortController();
+  let signs = '';
+  const onOutput = (_: 'out' | 'err', chunk: Buffer): void => void (signs += chunk.toString());
+  const command = { command: NEIGHBOUR, timeoutMs: 600_000, maxOutputBytes: 65_536, onOutput };
+  const neighbourRun = driver.exec(neighbour, command, end.signal);
   neighbourRun.catch(() => undefined);
-  const neighbourFile = (name: string): string => join(files.hostPath(neighbour, 'workspace'), name);
-  const ticks = (): number => (existsSync(neighbourFile('ticks')) ? statSync(neighbourFile('ticks')).size : 0);
   const stat = statSync(join(outside, 'f'));
   const external = Object.values(networkInterfaces()).flatMap((all) => all ?? []);
   let heard = 0;
@@ -117,13 +119,14 @@ export async function openCanary(underTest: SandboxDriverUnderTest): Promise<Can
       expect(greeted()).toBe(heard);
       heard += 1;
       expect(await greeting(port)).toBe(WORDS);
-      const before = ticks();
-      await waitFor(() => ticks() > before, { what: 'a sign of life of the other thread', timeoutMs: 60_000 });
+      const before = signs.length;
+      await waitFor(() => signs.length > before, { what: 'a sign of life of the other thread', timeoutMs: 60_000 });
       expect(await run('echo alive')).toMatchObject({ stdout: 'alive\n', exitCode: 0 });
     },
     close: async () => {
-      writeFileSync(neighbourFile('gate'), '');
-      expect(await neighbourRun).toMatchObject({ exitCode: 0, stdout: 'mine\n', endedBy: 'exit' });
+      end.abort();
+      expect(await neighbourRun).toMatchObject({ stderr: '', endedBy: 'cancel' });
+      expect(signs.replaceAll('mine\n', '')).toBe('');
       await Promise.all([driver.remove(sandbox), driver.remove(neighbour)]);
       await new Promise((resolve) => server.close(resolve));
       delete process.env['CARIBOU_CANARY_SECRET'];

@@ -122,7 +122,9 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
       );
       expect(made.stdout).not.toContain('device');
 
-      for (const planted of ['link', 'chain', 'dangling', 'zero', 'env', 'fifo', 'twin', 'dir/f']) {
+      // Where files are exchanged, each name of a file with several becomes a file of its own.
+      const twins = traits.sharesFiles ? ['twin'] : [];
+      for (const planted of ['link', 'chain', 'dangling', 'zero', 'env', 'fifo', ...twins, 'dir/f']) {
         const path = `${WORKSPACE}/${planted}`;
         const results = await Promise.all([host.read(path), host.append(path), host.edit(path), host.artifact(path)]);
         expect([planted, results]).toEqual([planted, Array.from(results, () => 'not_regular')]);
@@ -139,37 +141,43 @@ export function describeFileAbuse(name: string, underTest: SandboxDriverUnderTes
         await host.grep(`${WORKSPACE}/dir`),
       ]).toEqual([...['not_regular', 'not_regular', 'not_regular']]);
       expect(await host.glob(WORKSPACE)).toEqual([`${WORKSPACE}/one`, `${WORKSPACE}/twin`]);
-      expect(await host.grep('/mnt/user-data')).toEqual([]);
+      if (traits.sharesFiles) expect(await host.grep('/mnt/user-data')).toEqual([]);
       expect(JSON.stringify(await host.list(WORKSPACE))).not.toContain('dir/');
       expect(readdirSync(outside)).toEqual(['f']);
     }, 60_000);
 
-    test('a directory that a command quickly replaces by a link and back gives no access outside', async () => {
-      const { outside } = canary;
-      const stop = new AbortController();
-      const swap = `while :; do rm -rf a; mkdir a; echo mine > a/f; rm -rf a; ln -s ${outside} a; done 2>/dev/null`;
-      const swapping = canary.run(swap, { signal: stop.signal, timeoutMs: 60_000 });
-      const answers = new Set<string>();
-      const endsAtMs = performance.now() + 30_000;
-      const both = (): boolean => answers.has('mine\n') && answers.has('not_regular');
-      for (let round = 0; round < 150 || (!both() && performance.now() < endsAtMs); round += 1) {
-        answers.add(String(await host.read(`${WORKSPACE}/a/f`)));
-        await Promise.all([
-          host.write(`${WORKSPACE}/a/g`),
-          host.edit(`${WORKSPACE}/a/f`),
-          host.append(`${WORKSPACE}/a/h`),
-        ]);
-        if (round % 10 > 0) continue;
-        const looks = [await host.list(`${WORKSPACE}/a`), await host.glob(WORKSPACE), await host.grep(WORKSPACE)];
-        expect(JSON.stringify(looks)).not.toContain('canary');
-      }
-      stop.abort();
-      await swapping;
+    (traits.sharesFiles ? test : test.skip)(
+      'a directory that a command quickly replaces by a link and back gives no access outside',
+      async () => {
+        const { outside } = canary;
+        const stop = new AbortController();
+        const swap = `while :; do rm -rf a; mkdir a; echo mine > a/f; rm -rf a; ln -s ${outside} a; done 2>/dev/null`;
+        const swapping = canary.run(swap, { signal: stop.signal, timeoutMs: 60_000 });
+        const answers = new Set<string>();
+        const endsAtMs = performance.now() + 30_000;
+        const both = (): boolean => answers.has('mine\n') && answers.has('not_regular');
+        for (let round = 0; round < 150 || (!both() && performance.now() < endsAtMs); round += 1) {
+          answers.add(String(await host.read(`${WORKSPACE}/a/f`)));
+          await Promise.all([
+            host.write(`${WORKSPACE}/a/g`),
+            host.edit(`${WORKSPACE}/a/f`),
+            host.append(`${WORKSPACE}/a/h`),
+          ]);
+          if (round % 10 > 0) continue;
+          const looks = [await host.list(`${WORKSPACE}/a`), await host.glob(WORKSPACE), await host.grep(WORKSPACE)];
+          expect(JSON.stringify(looks)).not.toContain('canary');
+        }
+        stop.abort();
+        await swapping;
 
-      expect([...answers].filter((answer) => !['mine\n', '', 'not_found', 'not_regular'].includes(answer))).toEqual([]);
-      expect(both()).toBe(true);
-      expect(readdirSync(outside)).toEqual(['f']);
-    }, 60_000);
+        expect([...answers].filter((answer) => !['mine\n', '', 'not_found', 'not_regular'].includes(answer))).toEqual(
+          [],
+        );
+        expect(both()).toBe(true);
+        expect(readdirSync(outside)).toEqual(['f']);
+      },
+      60_000,
+    );
 
     test('names that look like other syntax are only names, one line each', async () => {
       const odd = [

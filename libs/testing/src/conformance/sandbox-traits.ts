@@ -12,6 +12,14 @@ export interface SandboxTraits {
   readonly filtersSystemCalls: boolean;
   /** Whether the host sees a FIFO that a command creates among the files of its thread. */
   readonly showsFifos: boolean;
+  /** Whether a command and the host see each other's changes of files at once; else they are exchanged before and after it. */
+  readonly sharesFiles: boolean;
+  /** Network interfaces that a command sees. */
+  readonly interfaces: readonly string[];
+  /** Whether a sandbox may have a user that no other has, instead of the one of all. */
+  readonly mayHaveOwnUser: boolean;
+  /** Whether entries of the kernel for programs of other kinds, and its more exotic sockets, are closed. */
+  readonly closesForeignCalls: boolean;
 }
 
 const noCapabilities = (...sets: string[]): string[] => sets.map((set) => `${set}:0000000000000000`);
@@ -33,6 +41,10 @@ export const ON_MACHINE_KERNEL: SandboxTraits = {
   kernelLogAttempts: ['dmesg'],
   filtersSystemCalls: true,
   showsFifos: true,
+  sharesFiles: true,
+  interfaces: ['lo'],
+  closesForeignCalls: true,
+  mayHaveOwnUser: false,
 };
 
 /** A host device named by a node in the sandbox's memory; gVisor allows the node, but has no such device. */
@@ -51,4 +63,22 @@ export const ON_GVISOR: SandboxTraits = {
   kernelLogAttempts: ['dmesg | head -n 1 | grep -v gVisor', `dmesg | grep -F ${release()}`],
   filtersSystemCalls: false,
   showsFifos: false,
+  sharesFiles: true,
+  interfaces: ['lo'],
+  closesForeignCalls: true,
+  mayHaveOwnUser: false,
+};
+
+/**
+ * Pods of a cluster: their files are exchanged with those of the host around a command, special files never. They have an
+ * interface, which a network policy closes, and the filter of system calls that the node's runtime has by default.
+ */
+export const IN_POD: SandboxTraits = {
+  ...ON_MACHINE_KERNEL,
+  filtersSystemCalls: false,
+  showsFifos: false,
+  sharesFiles: false,
+  interfaces: ['eth0', 'lo'],
+  mayHaveOwnUser: true,
+  closesForeignCalls: false,
 };
