@@ -46,6 +46,13 @@ describe('chooseAmong', () => {
     expect((await one.forNewThread()).kind).toBe('bwrap');
   });
 
+  test('makes pods only where the settings say so', async () => {
+    const drivers = [driver('docker', [no('away')]), driver('kubernetes', [yes])];
+
+    await expect(chooseAmong(drivers, 'auto', clock).forNewThread()).rejects.toMatchObject({ code: 'unavailable' });
+    expect((await chooseAmong(drivers, 'kubernetes', clock).forNewThread()).kind).toBe('kubernetes');
+  });
+
   test('takes no other than the driver that the settings name', async () => {
     const drivers = chooseAmong([driver('docker', [no('away')]), driver('bwrap', [yes])], 'docker', clock);
 

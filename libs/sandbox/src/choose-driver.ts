@@ -3,6 +3,7 @@ import type { Clock, ThreadQuota } from '@caribou/core';
 import { BwrapDriver } from './bwrap/bwrap-driver.js';
 import { DockerDriver } from './docker/docker-driver.js';
 import type { Probe, SandboxDriver } from './drivers/driver.js';
+import { KubernetesDriver } from './kubernetes/kubernetes-driver.js';
 import { withoutHostPaths } from './drivers/host-paths.js';
 import { withinQuota } from './quota-driver.js';
 import type { SandboxSettings } from './drivers/settings.js';
@@ -17,7 +18,13 @@ export interface SandboxDrivers {
   ofKind(kind: SandboxDriverKind): Promise<SandboxDriver>;
   /** All drivers that the settings allow and that can be used here now. */
   usable(): Promise<readonly SandboxDriver[]>;
+  /** Ends what the drivers have besides sandboxes. They are not used any more. */
+  close(): Promise<void>;
 }
+
+/** Whether the setting allows a driver: `auto` means the sandboxes of this machine. */
+export const isAllowedDriver = (kind: SandboxDriverKind, wanted: SandboxSettings['driver']): boolean =>
+  wanted === 'auto' ? kind !== 'kubernetes' : kind === wanted;
 
 /** Receives the reason why a driver cannot be used, a text for the operator: it may name paths of the machine. */
 export type FailedProbe = (driver: SandboxDriverKind, reason: string) => void;
@@ -31,6 +38,7 @@ interface Candidate {
 const make: Readonly<Record<SandboxDriverKind, (settings: SandboxSettings) => SandboxDriver>> = {
   docker: (settings) => new DockerDriver(settings),
   bwrap: (settings) => new BwrapDriver(settings),
+  kubernetes: (settings) => new KubernetesDriver(settings),
 };
 
 /** A driver of this kind. Its probe must pass before it is used. */
@@ -86,7 +94,7 @@ export function chooseAmong(
     });
   }
 
-  const allowed = candidates.filter(({ driver }) => wanted === 'auto' || driver.kind === wanted);
+  const allowed = candidates.filter(({ driver }) => isAllowedDriver(driver.kind, wanted));
 
   return {
     usable: async () => {
@@ -99,5 +107,8 @@ export function chooseAmong(
         candidates.filter(({ driver }) => driver.kind === kind),
         `this thread began in a ${kind} sandbox, which is not available here`,
       ),
+    close: async () => {
+      await Promise.all(candidates.map(async ({ driver }) => driver.close?.()));
+    },
   };
 }

@@ -1,4 +1,4 @@
-export { chooseAmong, createDriver, type SandboxDrivers, sandboxDrivers } from './choose-driver.js';
+export { chooseAmong, createDriver, isAllowedDriver, type SandboxDrivers, sandboxDrivers } from './choose-driver.js';
 export {
   type SandboxCommand,
   SandboxGoneError,
@@ -6,10 +6,10 @@ export {
   type CommandResult,
   type SandboxSpec,
   MAX_COMMAND_BYTES,
-  type OutputListener,
   type Probe,
   type SandboxDriver,
 } from './drivers/driver.js';
+export { HttpAgentClient } from './kubernetes/agent/http-agent-client.js';
 export { sandboxIdOf } from './drivers/sandbox-id.js';
 export { identifyFile, isRefused, type ManagerRecord, ManagerRecords } from './managers/manager-records.js';
 export { releaseUsersOf } from './drivers/sandbox-users.js';

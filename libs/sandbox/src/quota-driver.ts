@@ -42,6 +42,7 @@ export function withinQuota(driver: SandboxDriver, quota: ThreadQuota, clock: Cl
     domain: () => driver.domain(),
     list: () => driver.list(),
     removeInstance: (listed) => driver.removeInstance(listed),
+    close: () => driver.close?.() ?? Promise.resolve(),
     exec: async (sandbox, command, signal) => {
       const usage = await quota.usage(sandbox);
       const over = quota.excess(usage) === null ? null : usage;
@@ -67,6 +68,8 @@ async function execWithinQuota(
     if (reason !== null && result.endedBy === 'cancel' && !signal.aborted) {
       return { ...result, endedBy: 'quota', stderr: result.stderr + notice('ended', reason) };
     }
+    // Files that are brought here at the end of a command were measured by what has ended it.
+    if (result.endedBy === 'quota') await lookAgain(quota, sandbox);
     const held = over === null ? null : quota.excess(await quota.usage(sandbox));
     return held === null ? result : { ...result, stderr: result.stderr + notice('nothing can be written', held) };
   } finally {

@@ -6,7 +6,7 @@ import { isRunning, identifyProcess, type ProcessIdentity } from './bwrap-host.j
 import type { Launched } from './bwrap-launch.js';
 import type { SandboxCommand, CommandResult, EndedBy } from '../drivers/driver.js';
 import { withoutHostPaths } from '../drivers/host-paths.js';
-import { CommandOutput } from '../drivers/output-window.js';
+import { CommandOutput } from '@caribou/core';
 import { killGroup, groupMembers } from './process-group.js';
 
 /** The kernel ends a sandbox within milliseconds; a machine that takes longer than this is in trouble. */

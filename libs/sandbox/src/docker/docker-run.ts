@@ -6,7 +6,7 @@ import type { Container, Exec } from 'dockerode';
 import { toEngineUnavailable, engineStatus, unlessStatus, withinTime } from './docker-engine.js';
 import { type SandboxCommand, SandboxGoneError, type CommandResult, type EndedBy } from '../drivers/driver.js';
 import { KILLED, type KillEngine, type Killed, killAll, makeExec, SWEEP, SWEEP_ONCE } from './docker-kill.js';
-import { CommandOutput } from '../drivers/output-window.js';
+import { CommandOutput } from '@caribou/core';
 import { AWAIT_FORWARDER } from '../drivers/sandbox-network.js';
 
 /** The output of a command arrives within this time after the end of its sandbox. */

@@ -1,5 +1,5 @@
 import { type SandboxDriverKind, UnavailableError } from '@caribou/contracts';
-import type { ThreadKey } from '@caribou/core';
+import type { OutputListener, ThreadKey } from '@caribou/core';
 
 /** The sandbox of one thread, as a driver needs to know it. */
 export interface SandboxSpec extends ThreadKey {
@@ -8,8 +8,6 @@ export interface SandboxSpec extends ThreadKey {
   /** The manager that creates it. */
   readonly managerId: string;
 }
-
-export type OutputListener = (stream: 'out' | 'err', chunk: Buffer) => void;
 
 export interface SandboxCommand {
   readonly command: string;
@@ -103,6 +101,8 @@ export interface SandboxDriver {
    * @throws {UnavailableError} when the engine does not answer
    */
   removeInstance(listed: SandboxInfo): Promise<void>;
+  /** Ends what the driver has besides sandboxes that were created, such as connections. It is not used any more. */
+  close?(): Promise<void>;
 }
 
 /** Longest command: the kernel takes 128 KiB for one argument. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { SandboxConfig } from '@caribou/config';
-import type { SandboxMounts } from '@caribou/core';
+import type { CopyMirrors, SandboxMounts } from '@caribou/core';
 import { runDirectoryName } from './run-directory.js';
 import type { SandboxNetwork } from './sandbox-network.js';
 
@@ -35,6 +35,12 @@ interface DriverSurroundings {
    * Whether commands may start, asked right before each: not once the lease of this manager has run out. Default: yes.
    */
   readonly mayStart?: () => boolean;
+  /** The manager whose sandboxes these are; drivers that make sandboxes in advance do so only with it. */
+  readonly managerId?: string;
+  /** How the files of sandboxes on other machines are exchanged with the copies here; for the kubernetes driver. */
+  readonly mirrors?: CopyMirrors;
+  /** Receives failures that no caller sees, as their work is repeated. */
+  readonly onBackgroundFailure?: (error: unknown) => void;
   /** Socket of the engine; dockerode's default (DOCKER_HOST, then /var/run/docker.sock) when absent. */
   readonly engineSocket?: string;
 }

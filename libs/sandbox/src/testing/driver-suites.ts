@@ -21,6 +21,9 @@ export const SUITE_LIMITS = {
   outputCeilingBytes: 2 * MiB,
 };
 
+export const suiteLimits = (homeDir: string): SandboxSettings['limits'] =>
+  testSandboxSettings(homeDir, { limits: SUITE_LIMITS }).limits;
+
 type ContainerSettings = Pick<SandboxSettings, 'image'> & Partial<Pick<SandboxSettings, 'runtime'>>;
 type DriverTraits = Omit<Parameters<typeof describeSandboxDriver>[1], 'make' | 'files' | 'uid'>;
 
