@@ -41,9 +41,17 @@ interface Request {
   readonly reply?: string;
 }
 
-type Subscribe = (subject: string, options: object) => { unsubscribe(): void };
+interface RpcSubscription {
+  unsubscribe(): void;
+  drain(): Promise<void>;
+}
 
-class RpcServer extends ServerNats {
+type Subscribe = (subject: string, options: object) => RpcSubscription;
+
+/** The server of a process's requests; `rpcServerOptions` says what it is beyond Nest's. */
+export class RpcServer extends ServerNats {
+  private readonly bySubject = new Map<string, RpcSubscription>();
+
   constructor(private readonly rpc: RpcServerOptions) {
     super({
       ...rpc.target,
@@ -62,8 +70,27 @@ class RpcServer extends ServerNats {
 
   override bindEvents(client: { readonly subscribe: Subscribe }): void {
     super.bindEvents({
-      subscribe: (pattern: string, options: object) => client.subscribe(this.subjectOf(pattern), options),
+      subscribe: (pattern: string, options: object) => {
+        const subject = this.subjectOf(pattern);
+        const subscription = client.subscribe(subject, options);
+        this.bySubject.set(subject, subscription);
+        return subscription;
+      },
     });
+  }
+
+  /**
+   * Takes no more requests of these subjects, which other members of the queue group then get; those that the server has sent already are
+   * still answered.
+   */
+  leave(subjects: readonly string[]): void {
+    for (const subject of subjects)
+      this.bySubject
+        .get(subject)
+        ?.drain()
+        .catch((error: unknown) => {
+          this.rpc.logger.debug({ event: 'rpc.error', subject, error }, 'a subscription ended with its connection');
+        });
   }
 
   override getMessageHandler(channel: string): (error: Error | null, message: Request) => Promise<void> {

@@ -3,8 +3,11 @@ import { type HealthCheck, startHealthServer } from './index.js';
 const metrics = { contentType: 'text/plain', text: async () => 'figures 1\n' };
 
 describe('health server', () => {
+  let stopping = false;
+  const isStopping = (): boolean => stopping;
+  afterEach(() => (stopping = false));
   const serve = async (checks: readonly HealthCheck[], work: (url: string) => Promise<void>): Promise<void> => {
-    const server = await startHealthServer({ host: '127.0.0.1', port: 0, checks, metrics });
+    const server = await startHealthServer({ host: '127.0.0.1', port: 0, checks, metrics, isStopping });
     try {
       await work(`http://127.0.0.1:${server.port}`);
     } finally {
@@ -21,8 +24,30 @@ describe('health server', () => {
     });
   });
 
+  test('is not ready once it is stopping, without asking anybody, and healthy until its end', async () => {
+    let asked = 0;
+    const check = async () => (asked += 1);
+    await serve([{ name: 'one', check }], async (url) => {
+      stopping = true;
+      for (const path of ['/ready', '/ready?for=traffic']) {
+        const response = await fetch(url + path);
+        expect([path, response.status]).toEqual([path, 503]);
+        expect(await response.json()).toMatchObject({ missing: { stopping: 'this process is stopping' } });
+      }
+      expect((await fetch(`${url}/health`)).status).toBe(200);
+      expect(asked).toBe(0);
+    });
+  });
+
+  test('is ready for traffic while a dependency is missing', async () => {
+    await serve([{ name: 'redis', check: () => Promise.reject(new Error('away')) }], async (url) => {
+      expect((await fetch(`${url}/ready?for=traffic`)).status).toBe(200);
+      expect((await fetch(`${url}/ready?for=runs`)).status).toBe(503);
+    });
+  });
+
   test('listens at the named host only', async () => {
-    const server = await startHealthServer({ host: '127.0.0.2', port: 0, checks: [], metrics });
+    const server = await startHealthServer({ host: '127.0.0.2', port: 0, checks: [], metrics, isStopping });
     try {
       expect((await fetch(`http://127.0.0.2:${server.port}/health`)).status).toBe(200);
       await expect(fetch(`http://127.0.0.1:${server.port}/health`)).rejects.toThrow('fetch failed');

@@ -17,6 +17,8 @@ export interface HealthServerOptions {
   readonly port: number;
   readonly checks: readonly HealthCheck[];
   readonly metrics: { readonly contentType: string; text(): Promise<string> };
+  /** Whether the process is stopping; it is then not ready, whatever the checks would say. */
+  readonly isStopping: () => boolean;
 }
 
 export interface HealthServer {
@@ -29,20 +31,27 @@ const CHECK_MS = 3_000;
 
 /**
  * Serves `/health` (200 while the process runs), `/ready` (200, or 503 with the names of failed checks) and `/metrics` of
- * a service without an HTTP API, to everybody who reaches the host.
+ * a service without an HTTP API, to everybody who reaches the host. `/health` has no logic of its own: a process whose event loop does not
+ * turn gives no answer, which fails a probe as well as a 500 would.
  */
-export async function startHealthServer({ host, port, checks, metrics }: HealthServerOptions): Promise<HealthServer> {
+export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
+  const { host, port, checks, metrics, isStopping } = options;
   const server = createServer((request, response) => {
     answer(request.url ?? '/', response).catch((error: unknown) => {
       send(response, 500, { status: 'error', reason: error instanceof Error ? error.message : String(error) });
     });
   });
+  const findReadiness = async (isForTraffic: boolean): Promise<Readiness> => {
+    if (isStopping()) return STOPPING;
+    return isForTraffic ? READY : readinessOf(checks);
+  };
   const answer = async (url: string, response: ServerResponse): Promise<void> => {
-    if (url === '/health') send(response, 200, { status: 'healthy' });
-    else if (url === '/ready') {
-      const readiness = await readinessOf(checks);
+    const { pathname, searchParams } = new URL(url, 'http://localhost');
+    if (pathname === '/health') send(response, 200, { status: 'healthy' });
+    else if (pathname === '/ready') {
+      const readiness = await findReadiness(searchParams.get('for') === 'traffic');
       send(response, readiness.status === 'ready' ? 200 : 503, readiness);
-    } else if (url === '/metrics') {
+    } else if (pathname === '/metrics') {
       response.writeHead(200, { 'content-type': metrics.contentType }).end(await metrics.text());
     } else send(response, 404, { detail: 'not found' });
   };
@@ -67,6 +76,15 @@ export interface Readiness {
   /** The same for optional checks. */
   readonly degraded: Readonly<Record<string, string>>;
 }
+
+export const READY: Readiness = { status: 'ready', missing: {}, degraded: {} };
+
+/** The answer of a process that is stopping; its checks are not made. */
+export const STOPPING: Readiness = {
+  status: 'not ready',
+  missing: { stopping: 'this process is stopping' },
+  degraded: {},
+};
 
 /** Runs all checks; one that does not answer in time fails. */
 export async function readinessOf(checks: readonly HealthCheck[], withinMs = CHECK_MS): Promise<Readiness> {

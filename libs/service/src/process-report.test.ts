@@ -7,6 +7,7 @@ const metrics = {
     caches: [{ name: 'heads', used: 100, limit: 1_000 }],
   }),
   readFigure: async () => 3,
+  measure: () => undefined,
 };
 
 /** A clock that only moves when a test moves it. */

@@ -9,7 +9,7 @@ export interface ReportedProcess {
   readonly service: ServiceName;
   /** The id of this start of the process, under which it has a lease if it has one. */
   readonly processId: string;
-  readonly metrics: Pick<Metrics, 'readHoldings' | 'readFigure'>;
+  readonly metrics: Pick<Metrics, 'readHoldings' | 'readFigure' | 'measure'>;
   readonly checks: readonly HealthCheck[];
   readonly clock?: Clock;
 }
@@ -35,11 +35,12 @@ export class ProcessReport {
     readonly lag: MeasuredLag | undefined;
   }>;
   private stopMeasuring: NodeJS.Timeout | undefined;
-  private isDraining = false;
+  private draining = false;
   private end: (() => void) | undefined;
 
   constructor(private readonly reported: ReportedProcess) {
-    const { clock = systemClock } = reported;
+    const { clock = systemClock, metrics } = reported;
+    metrics.measure('draining', () => Number(this.draining));
     this.startedAt = new Date(clock.now()).toISOString();
     this.readRecent = shareRecentResult(async () => ({ lag: this.measureLag(), problems: await this.findProblems() }), {
       maxAgeMs: RECENT_MS,
@@ -54,7 +55,12 @@ export class ProcessReport {
 
   /** Says from now on that the process ends; it answers until its connection is closed. */
   noteDraining(): void {
-    this.isDraining = true;
+    this.draining = true;
+  }
+
+  /** Whether the process ends. */
+  get isDraining(): boolean {
+    return this.draining;
   }
 
   stop(): void {

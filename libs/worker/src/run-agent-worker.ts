@@ -1,4 +1,4 @@
-import { loadConfig } from '@caribou/config';
+import { drainOf, loadConfig } from '@caribou/config';
 import { loadExtensions, loadModels } from '@caribou/extensions';
 import { MIDDLEWARE_NAMES } from '@caribou/middleware';
 import { runUntilStopped, startHealthServer } from '@caribou/service';
@@ -31,19 +31,21 @@ export async function runAgentWorker(role: AgentRole): Promise<void> {
     port: config.healthPort,
     checks: open.checks,
     metrics: open.metrics,
+    isStopping: () => report.isDraining,
   });
   report.start(bus);
   processLease.start();
   worker.start();
   sweeper.start();
   runUntilStopped({
+    service: role.service,
     logger,
     config,
     healthPort: health.port,
+    onStopping: () => report.noteDraining(),
     stop: [
-      { name: 'report', run: () => Promise.resolve(report.noteDraining()) },
       { name: 'sweeper', run: () => sweeper.stop() },
-      { name: 'runs', run: () => worker.drain(config.clocks.drainMs / 2) },
+      { name: 'runs', run: () => worker.drain(drainOf(config.clocks, role.service).workMs) },
       { name: 'process lease', run: () => processLease.stop() },
       { name: 'mcp', run: () => mcp.close() },
       { name: 'traces', run: () => tracing.close(TRACES_CLOSE_MS) },

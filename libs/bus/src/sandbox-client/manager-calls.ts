@@ -269,7 +269,7 @@ class AwayTime {
 function nextStep(cause: unknown, attempt: Attempt): 'wait' | 'rebind' | 'ask-again' | 'give-up' {
   if (attempt.isLate) return 'give-up';
   if (isAway(cause)) return 'wait';
-  if (isStale(cause) && attempt.wasCached) return 'rebind';
+  if (isStale(cause) && (attempt.wasCached || isGivenBack(cause))) return 'rebind';
   // Another manager named this one before it had created the sandbox of the thread.
   if (cause instanceof NotFoundError && cause.details['resource'] === 'sandbox') return 'wait';
   return cause instanceof DeadlineError && attempt.tookMs >= ATTACH_MS ? 'ask-again' : 'give-up';
@@ -281,6 +281,9 @@ const OF_ANOTHER_MANAGER: readonly unknown[] = ['another_binding', 'started_by_a
 /** Whether the thread no longer belongs to this manager. The caller's lease and epoch may still be valid. */
 const isOfAnotherManager = (cause: unknown): boolean =>
   cause instanceof FencedError && OF_ANOTHER_MANAGER.includes(cause.details['reason']);
+
+/** Whether a manager that stops has given the thread back, so that another acquire names the next one. */
+const isGivenBack = (cause: unknown): boolean => cause instanceof NotFoundError && cause.details['given_back'] === true;
 
 /** Whether the manager no longer holds the sandbox, or the caller's epoch is over; another acquire shows which. */
 const isStale = (cause: unknown): boolean => cause instanceof FencedError || cause instanceof NotFoundError;

@@ -90,6 +90,24 @@ describe('remote sandbox whose manager changes', () => {
     expect(await running).toMatchObject({ outcome: 'done', stdout: 'out' });
   });
 
+  test('a thread that its manager has given back is requested from the next one without a pause', async () => {
+    let asked = 0;
+    const exec = () => {
+      asked += 1;
+      remote.holder = 'm2';
+      throw new NotFoundError('given back', { details: { resource: 'sandbox', given_back: true } });
+    };
+    await remote.startManager('m1', { exec });
+    remote.holder = 'm1';
+    const keys: unknown[] = [];
+    await remote.startManager('m2', { exec: (data) => (keys.push(data['key']), done) });
+
+    expect(await remote.sandbox.exec(scope, request, new AbortController().signal)).toMatchObject({ outcome: 'done' });
+
+    expect([asked, keys]).toEqual([1, [request.key]]);
+    expect(remote.sandbox.binding(scope)?.sandbox_id).toBe('box-m2');
+  });
+
   test('a manager that is slow but alive is waited for', async () => {
     let finish: (reply: unknown) => void = () => undefined;
     let asked = 0;

@@ -60,7 +60,7 @@ export function createRemoteSandbox(options: RemoteSandboxOptions): SandboxPort 
     },
     cancel: async (scope, key, signal) => {
       const bound = calls.findHeldSandbox(scope) ?? (await registry.binding(scope));
-      if (bound !== null) await cancelAt(bus, bound, { scope, key, signal });
+      if (bound !== null && bound.managerId !== '') await cancelAt(bus, bound, { scope, key, signal });
     },
     blocked: (scope, request, signal) => recordBlocked({ bus, logger, calls }, { scope, ...request, signal }),
     binding: (scope) => {

@@ -3,7 +3,11 @@ import type { SandboxBinding, SandboxRecord, SandboxRegistry } from '@caribou/co
 import type { RedisConnection } from '../redis/connection.js';
 import { loadScript } from '../redis/scripts.js';
 
-const scripts = { renew: loadScript('executions/renew-manager'), bind: loadScript('executions/bind-sandbox') };
+const scripts = {
+  renew: loadScript('executions/renew-manager'),
+  bind: loadScript('executions/bind-sandbox'),
+  giveBack: loadScript('executions/give-sandbox-back'),
+};
 
 /** How long after the end of a manager's lease its lapse can still be detected. */
 const SEEN_TTL_MS = 24 * 3_600_000;
@@ -41,7 +45,8 @@ export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
         ]),
       );
     },
-    isManagerAlive: async (managerId) => (await redis.use((client) => client.exists(keys.manager(managerId)))) === 1,
+    isManagerAlive: async (managerId) =>
+      managerId !== '' && (await redis.use((client) => client.exists(keys.manager(managerId)))) === 1,
     binding: async (thread) => {
       const found = await redis.use((client) =>
         client.hmget(keys.thread(thread).sandbox, 'manager', 'sandbox', 'driver'),
@@ -69,6 +74,8 @@ export function redisSandboxRegistry(redis: RedisConnection): SandboxRegistry {
       }
       return bindingOf(reply);
     },
+    giveBack: async (thread, managerId) =>
+      (await redis.run(scripts.giveBack, [keys.thread(thread).sandbox], [managerId])) === 1,
     currentEpoch: async (thread) => {
       const { lease, owner } = keys.thread(thread);
       const [held, claimed] = await redis.use((client) => client.mget(lease, owner));

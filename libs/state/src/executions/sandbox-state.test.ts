@@ -72,6 +72,23 @@ describe(redisSandboxRegistry, () => {
     expect(await registry.binding(thread())).toBeNull();
   });
 
+  test('a thread that its manager has given back goes to the next one that proposes, although that manager lives', async () => {
+    const { key, epoch, entry } = await boundThread();
+    await registry.renewManager('m2', 60_000);
+
+    expect(await registry.giveBack(key, 'm2')).toBe(false);
+    expect(await registry.binding(key)).toMatchObject({ managerId: 'm1' });
+    expect(await registry.giveBack(key, 'm1')).toBe(true);
+    expect(await registry.giveBack(key, 'm1')).toBe(false);
+
+    expect(await registry.binding(key)).toEqual({ managerId: '', sandboxId: 'box-of-m1', driver: 'docker' });
+    expect(await registry.isManagerAlive('')).toBe(false);
+    await expect(journal.start(key, entry)).rejects.toMatchObject({ details: { reason: 'another_binding' } });
+    await expect(registry.bind(key, { ...docker('m2', epoch), driver: 'bwrap' })).rejects.toThrow(ConflictError);
+    expect(await registry.bind(key, docker('m2', epoch))).toMatchObject({ managerId: 'm2', sandboxId: 'box-of-m2' });
+    expect(await registry.giveBack(thread(), 'm1')).toBe(false);
+  });
+
   test('a lapsed lease that was not released is taken over with its lapse, unless it was renewed since', async () => {
     const { key, epoch } = await boundThread();
     const lapse = () => store.redis.use((client) => client.del(store.redis.keys.manager('m1')));

@@ -17,6 +17,7 @@ export interface MemoryWatchOptions {
 export class MemoryWatch {
   private full = false;
   private forbidden = false;
+  private share = NaN;
   private polling: Promise<void> | undefined;
   private readonly timer: NodeJS.Timeout;
 
@@ -37,6 +38,11 @@ export class MemoryWatch {
     });
   }
 
+  /** The used part of maxmemory at the last poll: 0 without a maxmemory, NaN when Redis has not said it. */
+  get usedShare(): number {
+    return this.share;
+  }
+
   /** Polls at once, or joins a poll under way. Never rejects: while Redis is unavailable, the last result remains. */
   lookNow(): Promise<void> {
     this.polling ??= this.poll().finally(() => {
@@ -54,7 +60,8 @@ export class MemoryWatch {
     try {
       const info = await this.redis.use((client) => client.info('memory'));
       const [used, max] = [fieldOf(info, 'used_memory'), fieldOf(info, 'maxmemory')];
-      const full = max > 0 && used > maxShare * max;
+      this.share = max > 0 ? used / max : 0;
+      const full = this.share > maxShare;
       if (full !== this.full) {
         const fields = { event: 'redis.memory', outcome: full ? 'limit' : 'ok', usedBytes: used, limitBytes: max };
         logger.warn(
@@ -64,6 +71,7 @@ export class MemoryWatch {
       }
       this.full = full;
     } catch (error) {
+      this.share = NaN;
       if (error instanceof UnavailableError) return;
       if (!(error instanceof AppError)) throw error;
       this.full = false;

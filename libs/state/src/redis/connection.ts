@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { WriteCoalescer, type Logger, silentLogger } from '@caribou/core';
 import { type RedisSecurity, UnavailableError, omitUndefined } from '@caribou/contracts';
 import { LRUCache } from 'lru-cache';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
+import { connectRedis } from './connect-redis.js';
 import { storeKeys } from './keys.js';
 import type { StoreKeys } from './store-keys.js';
 import { asAppError } from './redis-errors.js';
@@ -10,6 +11,7 @@ import type { Script } from './scripts.js';
 import { withTexts } from './stored-text.js';
 
 export interface RedisOptions extends RedisSecurity {
+  /** Of one server, or of Sentinels (`redis+sentinel:`). */
   readonly url: string;
   /** Begins every key; default `caribou:`. */
   readonly keyPrefix?: string;
@@ -26,9 +28,6 @@ export interface RedisOptions extends RedisSecurity {
 
 /** `noEffect`: the command certainly changed nothing. */
 const NOT_SENT = { dependency: 'redis', noEffect: true };
-const FIRST_RECONNECT_MS = 20;
-/** Pause between two questions whether a Redis that was restarted has loaded its data; its own estimate may be far too long. */
-const LOADING_CHECK_MS = 100;
 /** Under load the commands of a millisecond share a write. A single turn makes fewer than ten. */
 const WRITES_PER_SECOND = 1_000;
 
@@ -48,19 +47,12 @@ class SocketLink implements RedisLink {
 
   constructor(options: RedisOptions) {
     this.timeoutMs = options.commandTimeoutMs ?? 3000;
-    const maxDelayMs = options.maxReconnectDelayMs ?? 1000;
-    this.client = new Redis(options.url, {
-      ...(options.tls !== undefined && options.url.startsWith('rediss:') ? { tls: options.tls } : {}),
-      commandTimeout: this.timeoutMs,
-      connectTimeout: this.timeoutMs,
-      enableOfflineQueue: false,
-      maxLoadingRetryTime: LOADING_CHECK_MS,
-      autoResendUnfulfilledCommands: false,
-      maxRetriesPerRequest: 0,
-      noDelay: true,
-      keepAlive: 10_000,
-      socketTimeout: 2 * this.timeoutMs,
-      retryStrategy: (times) => Math.min(FIRST_RECONNECT_MS * 2 ** Math.min(times, 10), maxDelayMs),
+    const { url, tls, sentinel, maxReconnectDelayMs = 1000 } = options;
+    this.client = connectRedis({
+      url,
+      timeoutMs: this.timeoutMs,
+      maxReconnectDelayMs,
+      ...omitUndefined({ tls, sentinel }),
     });
     this.client.setMaxListeners(0);
     const logger = options.logger ?? silentLogger;
