@@ -31,6 +31,8 @@ export interface StackOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Clocks as in production instead of a tenth of them. */
   readonly productionClocks?: boolean;
+  /** More lines of the section `clocks`, without their indent; not with `productionClocks`. */
+  readonly clocks?: readonly string[];
   /** More top-level lines of config.yaml. */
   readonly config?: string;
   readonly sandboxDriver?: SandboxDriverKind;
@@ -78,17 +80,22 @@ const FAST_CLOCKS = `clocks:
   drain_ms: 8000
 `;
 
-export const clientOf = (gateway: TestService): ApiClient =>
+/** Where a gateway answers. */
+export type GatewayAddress = Pick<TestService, 'host' | 'healthPort'>;
+
+export const clientOf = (gateway: GatewayAddress): ApiClient =>
   new ApiClient(`http://${gateway.host}:${gateway.healthPort}/api/langgraph`);
 
 function configOf({
   productionClocks = false,
   sandboxDriver = 'bwrap',
   sandbox = [],
+  clocks = [],
   config = '',
 }: StackOptions): string {
-  const lines = [`driver: ${sandboxDriver}`, ...sandbox].map((line) => `  ${line}\n`);
-  return `${productionClocks ? '' : FAST_CLOCKS}sandbox:\n${lines.join('')}${config}`;
+  const indented = (lines: readonly string[]): string => lines.map((line) => `  ${line}\n`).join('');
+  const fast = productionClocks ? '' : FAST_CLOCKS + indented(clocks);
+  return `${fast}sandbox:\n${indented([`driver: ${sandboxDriver}`, ...sandbox])}${config}`;
 }
 
 /** What a service logs when NATS or Redis refuses an operation; as each has the rights it needs, none does. */

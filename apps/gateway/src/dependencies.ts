@@ -146,7 +146,7 @@ function listDependencies(config: Config, connections: Connections) {
   const skillStore = redisSkills(redis);
   const conversions = documentConverter({ maxAtOnce: config.uploads.convertAtOnce });
   const converter: DocumentConverter = conversions;
-  measureQueues(metrics, { redis, memory: config.chain.memory, conversions });
+  measureQueues(metrics, { redis, redisMemory: connections.memory, memory: config.chain.memory, conversions });
   const settings = toSettings(config);
   return {
     /** Names this process in traces, and among the processes that administrators see. */

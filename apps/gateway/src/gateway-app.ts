@@ -26,6 +26,7 @@ import { LargeAnswers } from './http/large-answers.js';
 import { RATE_LIMIT_HEADERS } from './http/rate-limit-headers.js';
 import { addRequestBudget, RequestBudget, type RequestRates } from './http/request-budget.js';
 import { RetryEstimates } from './http/retry-estimates.js';
+import type { OpenRequests } from './http/open-requests.js';
 import { addSafeHeaders } from './http/safe-headers.js';
 import { isLarge, stringifyInSlices } from './http/sliced-json.js';
 import { replaceNonFiniteNumbers } from './memory/python-json.js';
@@ -49,6 +50,7 @@ export interface GatewayAppOptions {
   readonly trustedProxies: AuthConfig['trustedProxies'];
   readonly guard: GuardDependencies;
   readonly metrics: Pick<Metrics, 'requestRefused'>;
+  readonly openRequests: OpenRequests;
   readonly logger: Logger;
 }
 
@@ -84,6 +86,7 @@ export async function createGatewayApp(given: GatewayAppOptions): Promise<NestFa
   });
   registerSignInParsers(server);
   addAccessLog(server, logger);
+  given.openRequests.addTo(server);
   addSafeHeaders(server);
   await server.register(cors, corsOptions(http));
   addRequestGuard(server, http, guard);

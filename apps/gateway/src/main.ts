@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import { loadConfig } from '@caribou/config';
-import { runUntilStopped, runMain } from '@caribou/service';
+import { runUntilStopped, runMain, startHealthServer } from '@caribou/service';
 import { createLogger } from '@caribou/observability';
 import { openGateway } from './open-gateway.js';
 
@@ -11,5 +11,10 @@ runMain(async () => {
   const gateway = await openGateway(config, logger);
   await gateway.app.listen(config.http.port, config.http.host);
   const { port } = gateway.app.getHttpServer().address() as AddressInfo;
-  runUntilStopped({ logger, config, healthPort: port, stop: gateway.stop });
+  const { health, onStopping } = gateway;
+  const { healthHost, healthPort } = config;
+  const server =
+    healthPort === 0 ? undefined : await startHealthServer({ host: healthHost, port: healthPort, ...health });
+  const stop = [...gateway.stop, { name: 'health server', run: async () => server?.close() }];
+  runUntilStopped({ service: 'gateway', logger, config, healthPort: port, onStopping, stop });
 });

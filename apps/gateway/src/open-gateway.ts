@@ -1,6 +1,6 @@
-import type { Config } from '@caribou/config';
+import { type Config, drainOf } from '@caribou/config';
 import type { Logger } from '@caribou/core';
-import { ProcessReport, type StopStep } from '@caribou/service';
+import { type HealthServerOptions, ProcessReport, type StopStep } from '@caribou/service';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import { InterruptDeadlines } from './approvals/interrupt-deadlines.js';
@@ -8,6 +8,8 @@ import { CredentialWatch } from './auth/credential-watch.js';
 import { KeyAuthenticator } from './auth/key-authenticator.js';
 import { createDependencies, type Dependencies } from './dependencies.js';
 import { createGatewayApp } from './gateway-app.js';
+import { OpenRequests } from './http/open-requests.js';
+import { OpenStreams } from './runs/streams/open-streams.js';
 import { DueCrons } from './crons/due-crons.js';
 import { ReadinessCheck } from './system/readiness.js';
 import { Timers } from './timers/timers.js';
@@ -15,7 +17,14 @@ import { Timers } from './timers/timers.js';
 /** A gateway with its connections, which does not listen yet. */
 export interface OpenGateway {
   readonly app: NestFastifyApplication;
-  /** The steps of a stop: open streams and the HTTP server are closed, then the connections. */
+  /** What this gateway shows of itself where nobody is asked for a key. */
+  readonly health: Pick<HealthServerOptions, 'checks' | 'metrics' | 'isStopping'>;
+  /** Says from now on that this gateway is not ready, while it works as before. */
+  readonly onStopping: () => void;
+  /**
+   * The steps of a stop: due work is left to other gateways, streams are cut off so that clients resume them at another gateway, requests
+   * under way end, then the HTTP server and the connections are closed.
+   */
   readonly stop: readonly StopStep[];
 }
 
@@ -36,6 +45,7 @@ export async function openGateway(
   const watch = new CredentialWatch({ accounts, apiKeys }, config.clocks.heartbeatMs, logger);
   const keys = new KeyAuthenticator({ configured: config.http.apiKeys, store: apiKeys, watch, logger });
   erasures.start();
+  const openRequests = new OpenRequests();
   const app = await createGatewayApp({
     module: AppModule.withDependencies(dependencies),
     http: config.http,
@@ -44,25 +54,35 @@ export async function openGateway(
     trustedProxies: config.auth.trustedProxies,
     guard: { keys, sessions: config.auth.enabled ? { accounts, watch } : undefined },
     metrics: dependencies.metrics,
+    openRequests,
     logger,
   });
-  const stopWatch = { name: 'credentials', run: async () => watch.stop() };
   const timers = new Timers(dependencies, app.get(DueCrons));
   timers.start();
   const deadlines = app.get(InterruptDeadlines);
   deadlines.start();
   const { bus, metrics, processId } = dependencies;
-  const { checks } = app.get(ReadinessCheck);
-  const report = new ProcessReport({ service: 'gateway', processId, metrics, checks });
+  const readiness = app.get(ReadinessCheck);
+  const report = new ProcessReport({ service: 'gateway', processId, metrics, checks: readiness.checks });
   report.start(bus);
-  const noteDraining = { name: 'report', run: () => Promise.resolve(report.noteDraining()) };
-  const stopReport = { name: 'answers about the process', run: () => Promise.resolve(report.stop()) };
-  const stopErasures = { name: 'erasures', run: () => erasures.stop() };
-  const stopTimers = { name: 'timers', run: () => timers.stop() };
-  const stopDeadlines = { name: 'deadlines', run: () => deadlines.stop() };
-  const closeHttp = { name: 'http', run: () => app.close() };
+  const { workMs } = drainOf(config.clocks, 'gateway');
   return {
     app,
-    stop: [noteDraining, stopWatch, stopErasures, stopTimers, stopDeadlines, closeHttp, stopReport, ...created.stop],
+    health: { checks: readiness.checks, metrics, isStopping: () => report.isDraining },
+    onStopping: () => {
+      for (const one of [readiness, openRequests]) one.noteStopping();
+      report.noteDraining();
+    },
+    stop: [
+      { name: 'erasures', run: () => erasures.stop() },
+      { name: 'timers', run: () => timers.stop() },
+      { name: 'deadlines', run: () => deadlines.stop() },
+      { name: 'streams', run: async () => app.get(OpenStreams).cutAll() },
+      { name: 'requests', run: () => openRequests.waitForEnd(workMs) },
+      { name: 'http', run: () => app.close() },
+      { name: 'credentials', run: async () => watch.stop() },
+      { name: 'answers about the process', run: async () => report.stop() },
+      ...created.stop,
+    ],
   };
 }

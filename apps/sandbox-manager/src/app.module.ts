@@ -38,6 +38,7 @@ import { EarlierManagers } from './machine/earlier-managers.js';
 import { createLease } from './machine/create-lease.js';
 import type { ManagerLease } from './machine/manager-lease.js';
 import { ManagerSocket } from './machine/manager-socket.js';
+import { podSurroundings } from './machine/pod-surroundings.js';
 import { type MachineSkills, openSkills } from './machine/open-skills.js';
 import { createSandboxEgress } from './audit/sandbox-egress.js';
 import { HeldSandboxes } from './rpc/held-sandboxes.js';
@@ -71,6 +72,7 @@ export interface ManagerParts extends SandboxParts {
   readonly audit: AuditTrail;
   readonly volume: SharedVolume;
   readonly plane: FilePlane;
+  readonly drivers: SandboxDrivers;
   readonly skills: MachineSkills;
   /** Ends the network connections of sandboxes, if sandboxes have a network. */
   readonly closeEgress: () => void;
@@ -248,6 +250,7 @@ function createDrivers(
     runDir: config.runDir,
     mayStart: isHeld,
     mounts: sandboxMounts(config.homeDir, skills.mount),
+    ...podSurroundings(config, { managerId, logger }),
     ...(egress === undefined ? {} : { network: egress.network }),
   });
   prepareRunDirectory(settings.runDir);

@@ -1,8 +1,8 @@
 import 'reflect-metadata';
 import { natsTarget } from '@caribou/bus';
-import { MANAGERS_QUEUE } from '@caribou/contracts';
-import { loadConfig } from '@caribou/config';
-import { nestLogger, RpcErrorFilter, rpcServerOptions } from '@caribou/nest';
+import { MANAGERS_QUEUE, machineSubject, SandboxAcquire, SandboxProbe } from '@caribou/contracts';
+import { drainOf, loadConfig } from '@caribou/config';
+import { nestLogger, RpcErrorFilter, RpcServer } from '@caribou/nest';
 import { runUntilStopped, runMain, startHealthServer } from '@caribou/service';
 import { createLogger } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
@@ -19,14 +19,15 @@ runMain(async () => {
   const logger = createLogger({ service: 'sandbox-manager', level: config.logLevel });
   const parts = connectParts(config, logger);
   if (!parts.plane.isStored) await parts.volume.checkAtStart(logger);
+  const server = new RpcServer({
+    target: natsTarget(config.nats.url.reveal(), config.nats.security.reveal()),
+    queue: MANAGERS_QUEUE,
+    logger,
+    // Without an object store all machines have the same files, and nobody asks for one of them.
+    subjectParams: { manager_id: parts.managerId, machine: parts.plane.machine ?? parts.managerId },
+  });
   const app = await NestFactory.createMicroservice(AppModule.on(parts), {
-    ...rpcServerOptions({
-      target: natsTarget(config.nats.url.reveal(), config.nats.security.reveal()),
-      queue: MANAGERS_QUEUE,
-      logger,
-      // Without an object store all machines have the same files, and nobody asks for one of them.
-      subjectParams: { manager_id: parts.managerId, machine: parts.plane.machine ?? parts.managerId },
-    }),
+    strategy: server,
     logger: nestLogger(logger),
   });
   app.useGlobalFilters(new RpcErrorFilter(logger));
@@ -35,6 +36,7 @@ runMain(async () => {
     port: config.healthPort,
     checks: parts.checks,
     metrics: parts.metrics,
+    isStopping: () => parts.report.isDraining,
   });
   await parts.socket.open();
   parts.guard.start();
@@ -47,13 +49,22 @@ runMain(async () => {
   parts.skills.sweeper?.start();
   await app.listen();
   answerQuestions(parts);
+  const sharedSubjects = [
+    SandboxAcquire.name,
+    SandboxProbe.name,
+    machineSubject(parts.plane.machine ?? parts.managerId),
+  ];
   runUntilStopped({
+    service: 'sandbox-manager',
     logger,
     config,
     healthPort: health.port,
+    onStopping: () => {
+      parts.report.noteDraining();
+      server.leave(sharedSubjects);
+    },
     stop: [
-      { name: 'report', run: () => Promise.resolve(parts.report.noteDraining()) },
-      { name: 'executions', run: () => parts.executor.drain(config.clocks.drainMs / 2) },
+      { name: 'executions', run: () => parts.executor.drain(drainOf(config.clocks, 'sandbox-manager').workMs) },
       { name: 'dead managers', run: () => parts.deadManagers.checks.stop() },
       { name: 'earlier managers', run: () => parts.earlierManagers.stop() },
       { name: 'reaper', run: () => parts.reaper.sweeps.stop() },
@@ -62,6 +73,7 @@ runMain(async () => {
       { name: 'sweeps of skills', run: () => parts.skills.sweeper?.stop() ?? Promise.resolve() },
       { name: 'sandboxes', run: () => parts.pool.close() },
       { name: 'leftovers', run: () => parts.reaper.removeLeftovers() },
+      { name: 'sandbox drivers', run: () => parts.drivers.close() },
       { name: 'egress', run: () => Promise.resolve(parts.closeEgress()) },
       { name: 'lease', run: () => parts.lease.stop() },
       { name: 'lease guard', run: () => Promise.resolve(parts.guard.close()) },

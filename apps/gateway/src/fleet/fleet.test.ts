@@ -8,7 +8,11 @@ import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
 
 const KEYS = { CARIBOU_API_KEYS: 'alice-key-1:alice,root-key-12:root:admin' };
-const metrics = { readHoldings: () => ({ slots: [], caches: [] }), readFigure: async () => undefined };
+const metrics = {
+  readHoldings: () => ({ slots: [], caches: [] }),
+  readFigure: async () => undefined,
+  measure: () => undefined,
+};
 
 describe('GET /admin/fleet', () => {
   const fixture = useGateways();

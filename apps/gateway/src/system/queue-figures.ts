@@ -3,6 +3,7 @@ import type { MeasuredConverter } from '@caribou/documents';
 import type { Metrics } from '@caribou/observability';
 import {
   countPendingThreads,
+  type MemoryWatch,
   readCronQueue,
   readMemoryQueue,
   readRunQueue,
@@ -13,14 +14,16 @@ import {
 
 interface Queues {
   readonly redis: RedisConnection;
+  readonly redisMemory: Pick<MemoryWatch, 'usedShare'>;
   readonly memory: Pick<Config['chain']['memory'], 'enabled' | 'debounce_seconds'>;
   readonly conversions: Pick<MeasuredConverter, 'queueState' | 'slots'>;
 }
 
 /** Adds the queues of all users in Redis to the metrics, and the one of this gateway's conversions. */
-export function measureQueues(metrics: Metrics, { redis, memory, conversions }: Queues): void {
+export function measureQueues(metrics: Metrics, { redis, redisMemory, memory, conversions }: Queues): void {
   // A figure that cannot be read is not a number.
   metrics.measure('pending_threads', () => countPendingThreads(redis).catch(() => NaN));
+  metrics.measure('redis_memory_ratio', () => redisMemory.usedShare);
   metrics.measureQueue('runs', () => readRunQueue(redis));
   metrics.measureQueue('tasks', () => readRunQueue(taskPart(redis)));
   metrics.measureQueue('crons', () => readCronQueue(redis));

@@ -1,14 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { SandboxProbe, UnavailableError } from '@caribou/contracts';
 import type { ProcessRegistry, ThreadStore } from '@caribou/state';
-import { type HealthCheck, type Readiness, readinessOf } from '@caribou/service';
+import { type HealthCheck, READY, type Readiness, readinessOf, STOPPING } from '@caribou/service';
 import { Dependency, type GatewayBus } from '../dependency.js';
 import type { GatewaySettings } from '../settings.js';
 
-/** Checks whether a run would be executed now. */
+/** Checks whether a run would be executed now, and whether this process should get requests. */
 @Injectable()
 export class ReadinessCheck {
   readonly checks: readonly HealthCheck[];
+  private stopping = false;
 
   constructor(
     @Dependency('threadStore') store: Pick<ThreadStore, 'ping' | 'checkDurable'>,
@@ -30,9 +31,19 @@ export class ReadinessCheck {
     ];
   }
 
+  /** From now on this process is not ready. */
+  noteStopping(): void {
+    this.stopping = true;
+  }
+
   /** Runs all checks; the result lists what is missing for a run to be executed, and what is degraded, with reasons. */
-  now(): Promise<Readiness> {
-    return readinessOf(this.checks);
+  async now(): Promise<Readiness> {
+    return this.stopping ? STOPPING : readinessOf(this.checks);
+  }
+
+  /** Whether requests should be sent to this process. What all gateways share is not asked: none would be better off without the others. */
+  forTraffic(): Readiness {
+    return this.stopping ? STOPPING : READY;
   }
 }
 

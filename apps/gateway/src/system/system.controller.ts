@@ -75,8 +75,12 @@ export class SystemController {
   }
 
   @Route(systemRoutes.ready)
-  async ready(@Req() request: FastifyRequest, @Res() reply: FastifyReply) {
-    const readiness = await this.readiness.now();
+  async ready(
+    @Input() { query }: RouteInput<typeof systemRoutes.ready>,
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+  ) {
+    const readiness = query.for === 'traffic' ? this.readiness.forTraffic() : await this.readiness.now();
     const shown = findPrincipal(request)?.admin === true ? readiness : withoutReasons(readiness);
     await reply.status(readiness.status === 'ready' ? 200 : 503).send(shown);
   }

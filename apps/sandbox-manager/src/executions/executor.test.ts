@@ -245,23 +245,6 @@ describe('Executor', () => {
     expect(() => commandOf('x'.repeat(200_000))).toThrow(/bytes/);
   });
 
-  test('draining lets what runs finish, journals it, and takes nothing more', async () => {
-    const patient = testManager('m1', registry, driver);
-    await patient.pool.acquire(thread, 1);
-    const running = patient.executor.execute(commandOf('sleep', { key: 'a' }));
-    await firstRunning();
-    const drained = patient.executor.drain(60_000);
-
-    await expect(patient.executor.execute(commandOf('echo x', { key: 'b' }))).rejects.toMatchObject({
-      code: 'unavailable',
-    });
-    (await firstRunning()).finish();
-    await drained;
-
-    expect(await running).toMatchObject({ outcome: 'done' });
-    expect(registry.starts).toEqual(['a']);
-  });
-
   test('draining ends what outlasts the grace as unknown; what only waited may run elsewhere', async () => {
     const running = manager.executor.execute(commandOf('sleep', { key: 'a' }));
     await firstRunning();

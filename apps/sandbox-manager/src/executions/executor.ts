@@ -6,6 +6,7 @@ import { endReasonOf, type Execution, ExecutionEnded } from './execution.js';
 import { ExecutionReplies, type ExecutionRepliesOptions } from './execution-replies.js';
 import { createArgumentsConflict } from './finished-executions.js';
 import { runWhenReady } from './run-when-ready.js';
+import { ThreadHandover } from './thread-handover.js';
 import { failureReason, unknownReason } from './unknown-reason.js';
 import type { ThreadFileSync } from '../files/thread-file-sync.js';
 import type { SandboxPool } from './sandbox-pool.js';
@@ -20,13 +21,15 @@ import type { SandboxPool } from './sandbox-pool.js';
  *  E3  The result is in the journal before any caller receives it. While the journal is unreachable, callers wait and
  *      no new execution begins.
  *  E4  Callers with the same key and arguments get the same result; with other arguments, they get an error.
- *  E5  An execution ends by itself, by its time-out, by a cancel with the thread's current epoch, with this manager, or by an
- *      administrator who ends the sandbox. A caller that stops waiting ends nothing.
+ *  E5  An execution ends by itself, by its time-out, by a cancel with the thread's current epoch, at the end of this manager's drain, or by
+ *      an administrator who ends the sandbox. A caller that stops waiting ends nothing.
  *  E6  The outcome of what a dead manager had started is *unknown*; its remaining processes are ended first.
  *  E7  Commands of one thread run one at a time, in the order of their requests.
  *  E8  What this manager has executed is not executed again, even when the journal has lost its entry.
  *  E9  Files that changed elsewhere are here before an execution begins, and what it changed is stored, or noted as not stored yet,
  *      before its result is in the journal.
+ *  E10 While this manager drains, what runs ends here, writes for a thread with a running command are still done, and every other
+ *      request waits until its thread is given back (thread-handover.ts).
  */
 
 export interface ExecutorOptions extends ExecutionRepliesOptions {
@@ -62,9 +65,14 @@ export class Executor {
   private readonly begun = new WeakSet<AbortSignal>();
   private draining = false;
   private readonly replies: ExecutionReplies;
+  private readonly handover: ThreadHandover;
 
   constructor(private readonly options: ExecutorOptions) {
     this.replies = new ExecutionReplies(options);
+    const { pool, registry, clock, logger } = options;
+    const { managerId } = options.lease;
+    const isBusy = (thread: ThreadKey): boolean => this.executionsOf(thread).length > 0;
+    this.handover = new ThreadHandover({ managerId, pool, registry, clock, logger, isBusy });
   }
 
   /** How many executions run or wait. */
@@ -77,22 +85,26 @@ export class Executor {
    *
    * @throws {ConflictError} when the key was used with other arguments
    * @throws {FencedError} when the epoch is not the thread's current one, or the binding names another manager
-   * @throws {NotFoundError} when this manager does not hold the sandbox
+   * @throws {NotFoundError} when this manager does not hold the sandbox, or has given it back
    * @throws {UnavailableError} when the execution did not begin; the caller may repeat the request
    */
   async execute<Reply>(job: Execution<Reply>): Promise<Reply> {
     const key = runningKey(job.thread, job.key);
     const present = this.running.get(key);
     if (present !== undefined) return this.attach(job, present);
+    if (!this.serves(job.thread, job.kind)) return this.handover.refuse(job.thread);
     const sandbox = this.options.pool.requireHeld(job.thread, job.sandboxId);
-    this.assertAccepting();
+    this.assertHeld();
     if (this.running.size >= this.options.maxRunning) {
       throw new RateLimitedError('too many executions at once', { details: { retryAfterMs: 1000 } });
     }
     const controller = new AbortController();
     const reply = this.options.pool
       .use(sandbox, () => this.perform(job, sandbox, controller.signal))
-      .finally(() => this.running.delete(key));
+      .finally(() => {
+        this.running.delete(key);
+        if (this.draining) this.handover.noteEnded(job.thread);
+      });
     const { thread, argsHash } = job;
     this.running.set(key, { thread, key: job.key, argsHash, sinceMs: this.options.clock.now(), controller, reply });
     return reply;
@@ -102,6 +114,21 @@ export class Executor {
     if (present.argsHash !== job.argsHash) throw createArgumentsConflict(job.key);
     await this.requireEpoch(job.thread, job.epoch);
     return job.parse(await present.reply);
+  }
+
+  /**
+   * (E10) Returns when a read is served here.
+   *
+   * @throws {NotFoundError} when this manager is stopping and has given the thread back; the caller turns to the next manager
+   * @throws {UnavailableError} when it is not given back yet; the caller may repeat the request
+   */
+  async requireServed(thread: ThreadKey): Promise<void> {
+    if (!this.serves(thread, 'read')) await this.handover.refuse(thread);
+  }
+
+  /** (E10) */
+  private serves(thread: ThreadKey, kind: Execution<unknown>['kind'] | 'read'): boolean {
+    return !this.draining || (kind !== 'exec' && this.executionsOf(thread).length > 0);
   }
 
   /** @throws {UnavailableError} when this manager is stopping, or has no lease */
@@ -176,15 +203,19 @@ export class Executor {
   }
 
   /**
-   * Accepts no more executions, and ends those that still run after `graceMs`. Resolves when all results are in the
-   * journal, at the latest 5 s after that.
+   * Accepts no more threads, gives back those that are idle, and the others when their executions have ended (E10). Executions that still run
+   * after `graceMs` are ended. Resolves when all results are in the journal and all threads are given back, at the latest 5 s after that.
    */
   async drain(graceMs: number): Promise<void> {
+    const { pool, clock } = this.options;
     this.draining = true;
+    const given = this.handover.giveAllBack(pool.threads());
     const settled = Promise.allSettled([...this.running.values()].map(({ reply }) => reply));
-    if (await settlesWithin(settled, graceMs, this.options.clock)) return;
-    for (const { controller } of this.running.values()) controller.abort(new ExecutionEnded('shutdown'));
-    await settlesWithin(settled, JOURNAL_FLUSH_MS, this.options.clock);
+    if (!(await settlesWithin(Promise.all([settled, given]), graceMs, clock))) {
+      for (const { controller } of this.running.values()) controller.abort(new ExecutionEnded('shutdown'));
+      await settlesWithin(Promise.all([settled, given]), JOURNAL_FLUSH_MS, clock);
+    }
+    this.handover.stop();
   }
 
   private async perform<Reply>(job: Execution<Reply>, sandbox: ManagedSandbox, signal: AbortSignal): Promise<Reply> {
@@ -208,7 +239,8 @@ export class Executor {
     sandbox: ManagedSandbox,
     signal: AbortSignal,
   ): Promise<Outcome<Reply>> {
-    this.assertAccepting();
+    if (job.kind === 'exec') this.assertAccepting();
+    else this.assertHeld();
     await this.options.files.refresh(job.thread);
     if (signal.aborted && endReasonOf(signal) !== 'cancel') throw createLeaseLostError();
     const known = await this.replies.start(job);

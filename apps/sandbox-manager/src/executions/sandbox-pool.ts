@@ -14,6 +14,8 @@ export interface SandboxPoolOptions extends ThreadBindingsOptions, SandboxLifecy
   readonly idleMs: number;
   /** What the next result of a command says about the thread's files. */
   readonly fileNotice?: (thread: ThreadKey) => string | undefined;
+  /** Called before a thread without a sandbox here is given to another manager; rejects while its files are not stored. */
+  readonly beforeGiveUp?: (thread: ThreadKey) => Promise<void>;
   /** Called when a thread turns out to be bound to another manager. */
   readonly onForeign?: (thread: ThreadKey) => void;
   /** Commands of one thread that may wait for the running one. */
@@ -33,7 +35,7 @@ const keyOf = ({ userId, threadId }: ThreadKey): string => `${userId}/${threadId
  *  P6  A sandbox that has disappeared is created again before its next use, and the result of the next command says so.
  *  P7  A sandbox whose thread has no binding belongs to a deleted thread and is removed; a new thread with the same id
  *      gets another sandbox.
- *  P8  Another manager takes a thread over when the bound one gave its lease up, or let it expire and did not renew it
+ *  P8  Another manager takes a thread over when the bound one gave the thread or its lease back, or let the lease expire and did not renew it
  *      within `graceMs` after that was noticed: a jump of the store's clock makes the leases of live managers expire.
  *  P9  Commands that wait while an administrator ends their sandbox begin in a fresh one.
  */
@@ -195,6 +197,27 @@ export class SandboxPool {
   /** Whether this manager holds a sandbox for the thread. */
   holdsThread(thread: ThreadKey): boolean {
     return this.sandboxes.has(keyOf(thread));
+  }
+
+  /** The threads for which this manager holds a sandbox. */
+  threads(): readonly ThreadKey[] {
+    return [...this.sandboxes.values()].map(({ spec: { userId, threadId } }) => ({ userId, threadId }));
+  }
+
+  /**
+   * Removes the sandbox of a thread that is given to another manager, when its files are stored.
+   *
+   * @throws {UnavailableError} when the driver has failed to remove it, or its files are not stored yet
+   */
+  async giveUp(thread: ThreadKey): Promise<void> {
+    const sandbox = this.sandboxes.get(keyOf(thread));
+    if (sandbox === undefined) return this.options.beforeGiveUp?.(thread);
+    if (await this.remove(sandbox)) return;
+    // The next attempt removes it again.
+    this.sandboxes.set(keyOf(thread), sandbox);
+    throw new UnavailableError('the sandbox was not removed, or its files are not stored yet', {
+      details: { dependency: 'sandbox' },
+    });
   }
 
   /** The driver of a sandbox that this manager holds. */

@@ -16,6 +16,11 @@ export class CopyStates {
     return state;
   }
 
+  /** Whether something is known of the thread's copy. */
+  has(thread: ThreadKey): boolean {
+    return this.states.has(keyOf(thread));
+  }
+
   inLane<T>(thread: ThreadKey, work: () => Promise<T>): Promise<T> {
     return this.lanes.run(keyOf(thread), work);
   }

@@ -48,6 +48,7 @@ export function poolHooksOf({ sync, notices }: Pick<FilePlane, 'sync' | 'notices
   return {
     fileNotice: (thread: ThreadKey) => notices?.textFor(thread),
     onForeign: forget,
+    beforeGiveUp: (thread: ThreadKey) => sync.settleKnown(thread, SETTLE_MS),
     afterRemoval: async (thread: ThreadKey) => {
       await sync.settle(thread, SETTLE_MS);
       forget(thread);

@@ -108,3 +108,18 @@ test('a note that came after the publication it was made for is removed', async 
   await waitFor(() => world.head.unpublished === undefined, { what: 'the end of the late note' });
   expect(world.head.trees).toEqual({ work: 'w1000' });
 });
+
+test('a thread is given away only when its changes are stored, and is not known any more then', async () => {
+  await expect(world.sync.settleKnown(thread, 20)).rejects.toMatchObject({
+    details: { dependency: 'object store' },
+  });
+  expect([world.sync.knows(thread), world.commits]).toEqual([true, []]);
+
+  const settled = world.sync.settleKnown(thread, 30_000);
+  world.store();
+  await settled;
+
+  expect([world.sync.knows(thread), world.head.trees]).toEqual([false, { work: 'w1000' }]);
+  await world.sync.settleKnown(thread, 30_000);
+  expect(world.commits).toHaveLength(1);
+});

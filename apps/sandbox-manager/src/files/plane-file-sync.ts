@@ -101,6 +101,16 @@ export class PlaneFileSync implements ThreadFileSync {
     });
   }
 
+  knows(thread: ThreadKey): boolean {
+    return this.states.has(thread);
+  }
+
+  async settleKnown(thread: ThreadKey, timeoutMs: number): Promise<void> {
+    if (!this.knows(thread)) return;
+    await this.settle(thread, timeoutMs);
+    this.forget(thread);
+  }
+
   private async settleNow(thread: ThreadKey): Promise<boolean> {
     const { background } = this.states.of(thread);
     await background?.settled();

@@ -30,6 +30,14 @@ export interface ThreadFileSync {
    * @throws {UnavailableError} when that takes longer than `timeoutMs`; the work continues in the background
    */
   settle(thread: ThreadKey, timeoutMs: number): Promise<boolean>;
+  /** Whether changes of the thread may be on this machine that are not stored yet, also of one whose sandbox is being removed. */
+  knows(thread: ThreadKey): boolean;
+  /**
+   * Stores everything of a thread whose sandbox is gone from this manager, when some of it may not be stored yet.
+   *
+   * @throws {UnavailableError} as `settle`
+   */
+  settleKnown(thread: ThreadKey, timeoutMs: number): Promise<void>;
   /**
    * What results of commands have to say about files of the thread that were lost; the text ends with a newline. Answered once after the
    * thread has come to this manager.
@@ -48,6 +56,8 @@ export const SHARED_FILES: ThreadFileSync = {
   refresh: () => Promise.resolve(),
   publish: () => Promise.resolve(),
   settle: () => Promise.resolve(false),
+  knows: () => false,
+  settleKnown: () => Promise.resolve(),
   takeNotice: () => undefined,
   machineElsewhere: () => Promise.resolve(undefined),
   resume: () => Promise.resolve(),

@@ -1,7 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
 import type { OutputPiece } from '@caribou/contracts';
-import type { Clock } from '@caribou/core';
-import type { OutputListener } from '@caribou/sandbox';
+import type { Clock, OutputListener } from '@caribou/core';
 
 export interface LiveOutputOptions {
   readonly publish: (piece: OutputPiece) => void;

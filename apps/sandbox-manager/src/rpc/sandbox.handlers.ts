@@ -189,8 +189,9 @@ export class SandboxHandlers {
   @MessagePattern(ownSubject(SandboxPublish))
   async publish(@Payload() payload: unknown): Promise<z.output<(typeof SandboxPublish)['reply']>> {
     const thread = threadOf(parseRequest(SandboxPublish, payload));
-    if (!this.parts.pool.holdsThread(thread)) return { outcome: 'not_held' };
-    return { outcome: (await this.parts.sync.settle(thread, SETTLE_MS)) ? 'published' : 'nothing' };
+    const { pool, sync } = this.parts;
+    if (!pool.holdsThread(thread) && !sync.knows(thread)) return { outcome: 'not_held' };
+    return { outcome: (await sync.settle(thread, SETTLE_MS)) ? 'published' : 'nothing' };
   }
 
   @MessagePattern(managerSubject('{machine}', SandboxPublishLeft))
@@ -219,11 +220,12 @@ export class SandboxHandlers {
    * Returns the request when the caller may read in the sandbox.
    *
    * @throws {FencedError} unless the request has the thread's current epoch
-   * @throws {NotFoundError} when this manager does not hold the sandbox
+   * @throws {NotFoundError} when this manager does not hold the sandbox, or has given it back
    * @throws {UnavailableError} while this manager has no lease, or when files that changed elsewhere cannot be brought here
    */
   private async authorizeRead<Request extends HeldSandboxRequest>(request: Request): Promise<Request> {
     this.parts.executor.assertHeld();
+    await this.parts.executor.requireServed(threadOf(request));
     this.parts.pool.requireHeld(threadOf(request), request.sandbox_id);
     await this.parts.executor.requireEpoch(threadOf(request), request.epoch);
     await this.parts.sync.refresh(threadOf(request));

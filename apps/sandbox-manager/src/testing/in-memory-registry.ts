@@ -71,6 +71,14 @@ export class InMemoryRegistry implements SandboxRegistry, ExecutionJournal {
     return proposal;
   }
 
+  async giveBack(thread: ThreadKey, managerId: string): Promise<boolean> {
+    await this.reach();
+    const existing = this.bindings.get(keyOf(thread));
+    if (existing?.managerId !== managerId) return false;
+    this.bindings.set(keyOf(thread), { ...existing, managerId: '' });
+    return true;
+  }
+
   async currentEpoch(thread: ThreadKey): Promise<number> {
     await this.reach();
     return this.epochs.get(keyOf(thread)) ?? 0;

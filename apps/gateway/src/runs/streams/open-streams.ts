@@ -32,8 +32,13 @@ export class OpenStreams implements OnModuleDestroy {
     this.metrics.streamGap();
   }
 
-  /** Breaks off all streams without an `end` when the process stops, so that clients reconnect to another gateway. */
-  onModuleDestroy(): void {
+  /** Breaks off all streams without an `end`, so that clients reconnect to another gateway, and opens no more. */
+  cutAll(): void {
     this.registry.cutAll();
+  }
+
+  /** Before the server closes connections, which would look as if the clients had left. */
+  onModuleDestroy(): void {
+    this.cutAll();
   }
 }

@@ -1,4 +1,4 @@
-import { QuotaError, type QuotaUse } from '@caribou/contracts';
+import { QuotaError, type QuotaUse, UnavailableError } from '@caribou/contracts';
 
 /** A long response, or a socket. */
 export interface OpenStream {
@@ -9,6 +9,7 @@ export interface OpenStream {
 export class StreamRegistry {
   private readonly writers = new Set<OpenStream>();
   private readonly perUser = new Map<string, number>();
+  private closed = false;
 
   constructor(private readonly maxPerUser: number) {}
 
@@ -26,8 +27,11 @@ export class StreamRegistry {
    * Counts one long response of the user; the returned function, which may be called twice, releases it.
    *
    * @throws {QuotaError} when the user has too many open
+   * @throws {UnavailableError} when the gateway is stopping
    */
   take(userId: string): () => void {
+    if (this.closed)
+      throw new UnavailableError('this gateway is stopping: ask again', { details: { dependency: 'gateway' } });
     const open = this.perUser.get(userId) ?? 0;
     if (open >= this.maxPerUser)
       throw new QuotaError(
@@ -53,8 +57,9 @@ export class StreamRegistry {
     this.writers.delete(writer);
   }
 
-  /** Breaks off every response without an end, so that clients reconnect to another gateway. Runs are not affected. */
+  /** Breaks off every response without an end, so that clients reconnect to another gateway, and opens no more. Runs are not affected. */
   cutAll(): void {
+    this.closed = true;
     for (const writer of this.writers) writer.cut('shutdown');
   }
 }
