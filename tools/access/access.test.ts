@@ -10,7 +10,7 @@ import {
 } from '@caribou/state';
 import { startNats, startRedis, type TestServer, thread, waitFor } from '@caribou/testing';
 import { connect, type NatsConnection } from 'nats';
-import { natsConfig } from './nats-config.js';
+import { natsChartValues, natsConfig } from './nats-config.js';
 import { addressOf, ADMIN, HEALTH, newPasswords, type UserName } from './passwords.js';
 import { redisConfig } from './redis-config.js';
 
@@ -55,6 +55,17 @@ describe('users of NATS', () => {
   afterAll(async () => {
     await Promise.all(opened.map((connection) => connection.close()));
     await server.stop();
+  });
+
+  test('the Helm chart of NATS gets the users of the configuration', () => {
+    const { config } = JSON.parse(natsChartValues(passwords)) as {
+      config: { merge: { max_payload: number; authorization: { users: { user: string; password: string }[] } } };
+    };
+    const { users } = config.merge.authorization;
+    expect(users.map(({ user }) => user)).toEqual([ADMIN, ...serviceNames]);
+    const text = natsConfig({ listen: '127.0.0.1:4222', storeDir: '/data' }, passwords);
+    for (const user of users) expect(text).toContain(JSON.stringify(user));
+    expect(text).toContain(`max_payload: ${config.merge.max_payload}`);
   });
 
   test('a login without a password, or with that of another user, is refused', async () => {

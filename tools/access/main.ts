@@ -2,7 +2,7 @@ import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type ServiceName, serviceNames, omitUndefined } from '@caribou/contracts';
-import { natsConfig } from './nats-config.js';
+import { natsChartValues, natsConfig } from './nats-config.js';
 import { addressOf, ADMIN, HEALTH, newPasswords, type Passwords } from './passwords.js';
 import { redisConfig } from './redis-config.js';
 
@@ -11,6 +11,7 @@ import { redisConfig } from './redis-config.js';
  * its owner may read. Passwords of an earlier call are reused, so that it may be called at every start.
  *
  *   nats/nats.conf, redis/redis.conf, redis/health.password
+ *   nats/chart-values.json                        the users, for the Helm chart of NATS
  *   <service>/nats.url, <service>/redis.url       for NATS_URL_FILE and REDIS_URL_FILE
  *   admin/nats.url, admin/redis.url, admin/passwords.json
  */
@@ -92,6 +93,7 @@ function putServers(passwords: Passwords): void {
     fsync: values['redis-fsync'] === 'always' ? 'always' : 'everysec',
   } as const;
   put('nats', 'nats.conf', natsConfig(nats, passwords));
+  put('nats', 'chart-values.json', natsChartValues(passwords));
   put('redis', 'redis.conf', redisConfig(redis, passwords));
   put('redis', 'health.password', passwords[HEALTH]);
 }

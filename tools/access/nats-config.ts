@@ -26,23 +26,29 @@ export function natsConfig(settings: NatsServerSettings, passwords: Passwords): 
     'authorization {',
     `  timeout: ${LOGIN_SECONDS}`,
     '  users = [',
-    `    { user: ${quote(ADMIN)}, password: ${quote(passwords[ADMIN])} }`,
-    ...serviceNames.map((service) => `    ${userOf(service, passwords[service])}`),
+    ...natsUsers(passwords).map((user) => `    ${JSON.stringify(user)}`),
     '  ]',
     '}',
   ];
   return `${lines.join('\n')}\n`;
 }
 
-function userOf(service: ServiceName, password: string): string {
+/** The same users as values of the Helm chart of NATS: JSON, which is YAML too. */
+export function natsChartValues(passwords: Passwords): string {
+  const authorization = { timeout: LOGIN_SECONDS, users: natsUsers(passwords) };
+  return `${JSON.stringify({ config: { merge: { max_payload: MAX_PAYLOAD_BYTES, authorization } } }, null, 2)}\n`;
+}
+
+const natsUsers = (passwords: Passwords): readonly object[] => [
+  { user: ADMIN, password: passwords[ADMIN] },
+  ...serviceNames.map((service) => userOf(service, passwords[service])),
+];
+
+function userOf(service: ServiceName, password: string): object {
   const { publish, subscribe } = busAccess(service);
-  const permissions = [
-    `publish: ${JSON.stringify(publish)}`,
-    `subscribe: ${JSON.stringify(subscribe)}`,
-    // One reply to each request that it received, on the request's reply subject.
-    `allow_responses: { max: 1, expires: "${REPLY_WITHIN_MS / 1000}s" }`,
-  ];
-  return `{ user: ${quote(service)}, password: ${quote(password)}, permissions: { ${permissions.join(', ')} } }`;
+  // One reply to each request that it received, on the request's reply subject.
+  const replies = { max: 1, expires: `${REPLY_WITHIN_MS / 1000}s` };
+  return { user: service, password, permissions: { publish, subscribe, allow_responses: replies } };
 }
 
 const quote = (text: string): string => JSON.stringify(text);

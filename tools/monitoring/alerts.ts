@@ -117,6 +117,31 @@ export const alertRules: readonly AlertRule[] = [
     runbook: 'Add a machine with a sandbox-manager, or lower sandbox.limits.',
   },
   {
+    name: 'CaribouSandboxesFull',
+    expr: 'sum(caribou_slots_used{kind="sandboxes"}) > 0.9 * sum(caribou_slots_limit{kind="sandboxes"})',
+    holds: '10m',
+    severity: 'warning',
+    means: 'sandboxes are removed before they were idle for `sandbox.idle_ms`, and threads wait for new ones',
+    runbook: 'Add sandbox-managers, or raise sandbox.max_boxes where the machines have room.',
+  },
+  {
+    name: 'CaribouEventLoopLate',
+    expr: 'max by (service, instance) (caribou_event_loop_lag_seconds{quantile="1"}) > 2',
+    holds: '2m',
+    severity: 'warning',
+    means: 'a process does nothing for seconds; from 10 s on its leases are lost',
+    runbook: 'Look at the CPU limit and the memory of the process, and for swapping; add processes of the service.',
+  },
+  {
+    name: 'CaribouStopsLong',
+    expr: 'max by (service, instance) (caribou_draining) == 1',
+    holds: '20m',
+    severity: 'warning',
+    means: 'a process has been stopping for longer than any drain that fits the defaults',
+    runbook:
+      'Compare the drains in clocks with what supervises the process; read service.stop and thread.give_back in its log.',
+  },
+  {
     name: 'CaribouRunsWait',
     expr: oldest('runs', 30),
     holds: '1m',
@@ -174,7 +199,7 @@ export const alertRules: readonly AlertRule[] = [
   },
   {
     name: 'CaribouRedisMemory',
-    expr: 'redis_memory_used_bytes > 0.7 * redis_memory_max_bytes and redis_memory_max_bytes > 0',
+    expr: 'max(caribou_redis_memory_ratio) > 0.7',
     holds: '5m',
     severity: 'warning',
     means: 'at `quotas.max_store_share` (80 %) new runs get 429',

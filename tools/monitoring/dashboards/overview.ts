@@ -105,6 +105,12 @@ export const overview: Dashboard = {
           ],
         },
         {
+          title: 'Stopping',
+          about: 'Processes between the signal to stop and their end: a deployment, or one that hangs.',
+          unit: 'short',
+          queries: [{ expr: `sum by (service) (${series('caribou_draining')})`, legend: '{{service}}' }],
+        },
+        {
           title: 'Slow readers',
           about: 'Bytes that wait for slow readers of streams, by gateway.',
           unit: 'bytes',

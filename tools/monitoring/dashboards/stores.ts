@@ -42,6 +42,12 @@ export const stores: Dashboard = {
           queries: percentiles('caribou_redis_script_duration_seconds', 'service').slice(1),
         },
         {
+          title: 'Memory of Redis, its share',
+          about: 'Of maxmemory, as gateways read it; 0 without one. New runs are refused at quotas.max_store_share.',
+          unit: 'percentunit',
+          queries: [{ expr: `max(${series('caribou_redis_memory_ratio')})`, legend: 'in use' }],
+        },
+        {
           title: 'Caches',
           about: 'Share of a cache that is in use; the fullest process.',
           unit: 'percentunit',
