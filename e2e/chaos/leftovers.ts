@@ -9,6 +9,12 @@ import type { Remembered } from './history.js';
 import type { Journal } from './journal.js';
 
 const USER = 'default';
+/** The servers whose content is examined, by addresses that may see all of it. */
+export interface ServerAddresses {
+  readonly redis: { readonly url: string };
+  readonly nats: { readonly url: string };
+}
+
 const MAX_LINES = 40;
 const QUEUES = [streams.turns, streams.subagents, streams.memory];
 /** Keys that exist only while work is under way; all others expire. */
@@ -17,7 +23,11 @@ const WHILE_WORKING =
 const WITH_DEADLINE = /:(execution|events):|:kwargs$/;
 
 /** Waits until the work has left nothing behind, and returns what remains when the time is over. */
-export async function findLeftovers(stack: Stack, journal: Journal, settleMs: number): Promise<readonly string[]> {
+export async function findLeftovers(
+  stack: ServerAddresses,
+  journal: Journal,
+  settleMs: number,
+): Promise<readonly string[]> {
   const deadlineMs = performance.now() + settleMs;
   for (;;) {
     const left = [...(await leftInRedis(stack, journal)), ...(await leftInNats(stack))].slice(0, MAX_LINES);
@@ -26,7 +36,7 @@ export async function findLeftovers(stack: Stack, journal: Journal, settleMs: nu
   }
 }
 
-async function withRedis<T>(stack: Stack, look: (redis: RedisConnection) => Promise<T>): Promise<T> {
+async function withRedis<T>(stack: ServerAddresses, look: (redis: RedisConnection) => Promise<T>): Promise<T> {
   const redis = createRedis({ url: stack.redis.url, logger: silentLogger });
   try {
     return await look(redis);
@@ -35,7 +45,7 @@ async function withRedis<T>(stack: Stack, look: (redis: RedisConnection) => Prom
   }
 }
 
-async function leftInRedis(stack: Stack, { runs }: Journal): Promise<readonly string[]> {
+async function leftInRedis(stack: ServerAddresses, { runs }: Journal): Promise<readonly string[]> {
   const alone = new Set(runs.filter(({ kind }) => kind === 'stateless').map(({ threadId }) => threadId));
   return await withRedis(stack, (redis) =>
     redis.use(async (client) => {
@@ -52,7 +62,7 @@ async function leftInRedis(stack: Stack, { runs }: Journal): Promise<readonly st
   );
 }
 
-async function leftInNats({ nats }: Stack): Promise<readonly string[]> {
+async function leftInNats({ nats }: ServerAddresses): Promise<readonly string[]> {
   const { username, password, host } = new URL(nats.url);
   const connection = await connect({ servers: host, user: username, pass: password, timeout: 10_000 });
   try {
@@ -74,7 +84,7 @@ async function leftInNats({ nats }: Stack): Promise<readonly string[]> {
 }
 
 /** How often each requested fact is in the memory. */
-export async function readRemembered(stack: Stack, { remembered }: Journal): Promise<readonly Remembered[]> {
+export async function readRemembered(stack: ServerAddresses, { remembered }: Journal): Promise<readonly Remembered[]> {
   const facts = await withRedis(stack, async (redis) => {
     const { document } = await redisMemoryStore(redis).read({ userId: USER, agent: LEAD_AGENT });
     return document.facts.map(({ content }) => content);

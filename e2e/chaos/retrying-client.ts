@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isTerminal, type RunRecord } from '@caribou/contracts';
-import { type TestService, waitFor } from '@caribou/testing';
+import { waitFor } from '@caribou/testing';
 import type { ApiClient, Frame, OpenStream } from '../support/client.js';
-import { clientOf } from '../support/stack.js';
+import { clientOf, type GatewayAddress } from '../support/stack.js';
 import { type FollowedRun, type Journal, markOf } from './journal.js';
 import type { Random } from './random.js';
 
@@ -10,12 +10,15 @@ import type { Random } from './random.js';
 const MAX_DROPS = 2;
 
 export interface RetryOptions {
-  readonly gateways: () => readonly TestService[];
+  readonly gateways: () => readonly Gateway[];
   readonly random: Random;
   readonly journal: Journal;
   /** The time limits for repeating one request, and for a stream to its end. */
   readonly patienceMs: number;
 }
+
+/** A gateway that may have died. */
+export type Gateway = GatewayAddress & { readonly running: boolean };
 
 class Gone extends Error {}
 

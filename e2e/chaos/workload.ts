@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { TestService } from '@caribou/testing';
 import type { Journal } from './journal.js';
-import { RetryingClient } from './retrying-client.js';
+import { type Gateway, RetryingClient } from './retrying-client.js';
 import { planThread } from './plan.js';
 import { Random } from './random.js';
 import { workWithFiles } from './files/file-turn.js';
@@ -16,7 +15,7 @@ export interface WorkloadOptions {
   readonly seed: number;
   readonly lanes: number;
   readonly journal: Journal;
-  readonly gateways: () => readonly TestService[];
+  readonly gateways: () => readonly Gateway[];
   readonly patienceMs: number;
   /** Whether files are in an object store. */
   readonly hasStore: boolean;

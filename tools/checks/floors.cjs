@@ -30,7 +30,15 @@ const floors = [
 ];
 
 /** The console is a page: it runs in browsers, and takes types from contracts only. */
-const apps = ['gateway', 'agent-runner', 'sandbox-manager', 'memory-worker', 'subagent-pool', 'console'];
+const apps = [
+  'gateway',
+  'agent-runner',
+  'sandbox-manager',
+  'sandbox-agent',
+  'memory-worker',
+  'subagent-pool',
+  'console',
+];
 
 /** Packages (a trailing slash names a whole scope) and the folders that are their door. */
 const vendorDoors = [
@@ -66,7 +74,7 @@ const vendorDoors = [
 /**
  * Access to files: user data is opened by libs/files alone, which follows no link out of a thread's folder. libs/sandbox
  * makes directories of its own and libs/objects a store whose files it names itself; the other doors read what ships with the product (scripts, prompts) or what the operator
- * wrote.
+ * wrote. The agent of a pod looks at the processes in /proc.
  */
 const diskDoors = [
   'libs/files',
@@ -76,6 +84,7 @@ const diskDoors = [
   'libs/skills',
   'libs/page-files',
   'libs/objects',
+  'apps/sandbox-agent',
 ];
 
 /** The libs that `lib` may import besides itself. */

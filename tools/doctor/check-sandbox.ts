@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Config } from '@caribou/config';
 import { SandboxDriverKind } from '@caribou/contracts';
 import { sandboxMounts } from '@caribou/files';
-import { createDriver, type SandboxDriver, sandboxSettings } from '@caribou/sandbox';
+import { createDriver, isAllowedDriver, type SandboxDriver, sandboxSettings } from '@caribou/sandbox';
 import { type Finding, fail, ok, warn } from './finding.js';
 import type { DoctorContext } from './doctor-context.js';
 
@@ -15,11 +15,12 @@ export async function checkSandbox(config: Config, { findProgram }: DoctorContex
   const homeDir = trial ?? config.homeDir;
   const settings = sandboxSettings(config.sandbox, { homeDir, runDir: config.runDir, mounts: sandboxMounts(homeDir) });
   const drivers = SandboxDriverKind.options
-    .filter((kind) => wanted === 'auto' || kind === wanted)
+    .filter((kind) => isAllowedDriver(kind, wanted))
     .map((kind) => createDriver(kind, settings));
   try {
     return await checkDrivers(drivers, { image, installs: findProgram('apt-get') !== undefined });
   } finally {
+    await Promise.all(drivers.map(async (driver) => driver.close?.()));
     if (trial !== undefined) rmSync(trial, { recursive: true, force: true });
   }
 }

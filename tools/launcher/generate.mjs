@@ -5,7 +5,8 @@ import { say } from './processes/terminal.mjs';
 /**
  * Writes the files that code makes: config.example.yaml from the schema, docs/api.md from the routes, the tables of
  * docs/clients.md from the catalogue of the SDK's calls, the rules and dashboards in deploy/ and the table of alerts in
- * docs/operations.md from the lists of tools/monitoring.
+ * docs/operations.md from the lists of tools/monitoring, docs/kubernetes-values.md from the values of the chart, and, where helm is
+ * installed (node tools/launcher/helm.mjs builds it), the renders of the chart in deploy/helm/golden and deploy/kustomize.
  */
 
 const tests = [
@@ -13,6 +14,7 @@ const tests = [
   'apps/gateway/src/system/api-page.test.ts',
   'e2e/sdk/catalog-page.test.ts',
   'tools/monitoring/monitoring.test.ts',
+  'tools/kubernetes/render/generated.test.ts',
 ];
 const jest = inRepository('node_modules', 'jest', 'bin', 'jest.js');
 

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { runChecks } from './check.mjs';
 import { useDockerEngine } from './machine/docker-engine.mjs';
 import { closingLine, readJestCounts } from './jest-summary.mjs';
+import { installKubernetesSchemas } from './machine/kubernetes-schemas.mjs';
 import { installMoto } from './machine/moto.mjs';
 import { requireNode } from './machine/node-version.mjs';
 import { installPackages } from './machine/packages.mjs';
@@ -29,7 +30,7 @@ async function install() {
   /** @type {Programs} */
   const programs = ['nats-server', 'redis-server', 'bwrap', 'setpriv', 'openssl'];
   const isRoot = process.getuid?.() === 0;
-  if (isRoot) programs.push('dockerd', 'busybox');
+  if (isRoot) programs.push('dockerd', 'busybox', 'cc');
   // By itself: not every distribution has it, and an installation fails as a whole.
   /** @type {Programs[]} */
   const groups = isRoot ? [programs, ['ip'], ['runsc'], ['chromium']] : [programs];
@@ -40,6 +41,7 @@ async function install() {
     async (signal) => {
       for (const group of groups) missing.push(...(await installPrograms({ programs: group, unpacked, signal })));
       await installMoto({ signal });
+      await installKubernetesSchemas({ signal });
     },
   ]);
   if (missing.length > 0)

@@ -1,5 +1,5 @@
-import { type TestService, waitFor } from '@caribou/testing';
-import { clientOf } from '../../support/stack.js';
+import { waitFor } from '@caribou/testing';
+import { clientOf, type GatewayAddress } from '../../support/stack.js';
 import type { FileHistory, FileRead } from '../history.js';
 import type { Journal } from '../journal.js';
 import { fileAt, versionAt } from './file-requests.js';
@@ -8,7 +8,7 @@ import type { RetryingClient } from '../retrying-client.js';
 
 export interface CollectFilesPorts {
   readonly journal: Journal;
-  readonly gateways: () => readonly TestService[];
+  readonly gateways: () => readonly GatewayAddress[];
   readonly patienceMs: number;
 }
 

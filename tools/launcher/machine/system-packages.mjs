@@ -6,7 +6,7 @@ import { say, step, warn } from '../processes/terminal.mjs';
 
 const aptTimeoutMs = 10 * 60_000;
 
-/** Programs and the Debian package of each. */
+/** Programs and the Debian packages of each, separated by spaces. */
 const debianPackage = {
   'nats-server': 'nats-server',
   'redis-server': 'redis-server',
@@ -18,6 +18,7 @@ const debianPackage = {
   busybox: 'busybox-static',
   runsc: 'runsc',
   chromium: 'chromium',
+  cc: 'gcc libc6-dev',
 };
 
 /** @typedef {keyof typeof debianPackage} Program */
@@ -37,7 +38,7 @@ export async function installPrograms({ programs, unpacked, signal }) {
     return [];
   }
   if (findProgram('apt-get', searchPath(unpacked)) === undefined) return wanted;
-  const packages = wanted.map((name) => debianPackage[name]);
+  const packages = wanted.flatMap((name) => debianPackage[name].split(' '));
   const root = process.getuid?.() === 0;
   const how = root ? 'apt-get install' : `unpacking Debian packages into ${unpacked}`;
   await step(`programs: ${packages.join(', ')} (${how})`, () =>

@@ -132,7 +132,12 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
     registry,
     clock,
     logger,
-    drivers: { forNewThread: only, ofKind: only, usable: () => Promise.resolve([driver]) },
+    drivers: {
+      forNewThread: only,
+      ofKind: only,
+      usable: () => Promise.resolve([driver]),
+      close: () => Promise.resolve(),
+    },
     sandboxIdOf: ({ threadId }) => `sandbox-${threadId}`,
     maxSandboxes: 10,
     idleMs: 3_600_000,

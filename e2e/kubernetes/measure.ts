@@ -1,0 +1,47 @@
+import { bash } from '../chaos/turns.js';
+import type { ApiClient } from '../support/client.js';
+
+const RUN_MS = 5 * 60_000;
+const CALLS = 40;
+const ROUNDS = 5;
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+/** Takes a turn with so many commands that do nothing, and returns how long it took, in ms. @throws when one failed */
+async function turnMs(client: ApiClient, threadId: string, calls: number): Promise<number> {
+  const script = [
+    `measure ${Math.random()}`,
+    ...Array.from({ length: calls }, () => bash('echo fi""ne')),
+    '#say Done.',
+  ];
+  const beganMs = performance.now();
+  const stream = await client.run(threadId, script.join('\n'), { stream_mode: ['values'] });
+  const frames = await stream.end(RUN_MS);
+  const tookMs = performance.now() - beganMs;
+  const last = JSON.stringify(frames.findLast(({ event }) => event === 'values')?.data ?? '');
+  const fine = last.slice(last.lastIndexOf('measure ')).split('"fine').length - 1;
+  if (fine < calls) throw new Error(`${fine} of ${calls} commands were executed: ${last.slice(-1_000)}`);
+  return tookMs;
+}
+
+export interface CommandFigures {
+  /** From the request for a command to the next one, with the call of the model and the commit, in ms. */
+  readonly commandMs: number;
+  /** What the first command of a thread takes longer than the second one: a sandbox is made. */
+  readonly acquireMs: number;
+}
+
+/** Medians of commands that do nothing. */
+export async function measureCommands(client: ApiClient): Promise<CommandFigures> {
+  const perCommand: number[] = [];
+  const acquires: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const threadId = await client.newThread();
+    const firstMs = await turnMs(client, threadId, 1);
+    const secondMs = await turnMs(client, threadId, 1);
+    acquires.push(firstMs - secondMs);
+    perCommand.push(((await turnMs(client, threadId, CALLS + 1)) - secondMs) / CALLS);
+  }
+  return { commandMs: Number(median(perCommand).toFixed(1)), acquireMs: Math.round(median(acquires)) };
+}
