@@ -42,7 +42,7 @@ const tests = [
   'libs/testing/**/*.ts',
   '{apps,libs}/*/src/testing/**/*.ts',
 ];
-const scripts = ['tools/launcher/**/*.mjs', 'tools/build/**/*.mjs'];
+const scripts = ['tools/launcher/**/*.mjs', 'tools/kubernetes/**/*.mjs', 'tools/build/**/*.mjs'];
 
 const exportAll = { selector: 'ExportAllDeclaration', message: 'Name what is exported.' };
 const readsClock = [
@@ -139,6 +139,11 @@ export default tseslint.config(
     files: ['apps/**/*.ts'],
     ignores: [...tests, 'apps/console/**'],
     rules: importRule('apps', floors.flat(), [nestExceptions]),
+  },
+  {
+    files: ['apps/sandbox-agent/**/*.ts'],
+    ignores: tests,
+    rules: importRule('apps/sandbox-agent', floors.flat()),
   },
   {
     files: ['apps/console/**/*.ts', 'apps/console/**/*.tsx'],
