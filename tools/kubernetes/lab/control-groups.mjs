@@ -26,7 +26,7 @@ export function makeGroup(name) {
   for (const hierarchy of hierarchies()) {
     const group = join(hierarchy, name);
     mkdirSync(group, { recursive: true });
-    // A new group of version 1 may use no processor before it is told which.
+    // A new group of version 1 may use no processor before it is said which.
     for (const file of ['cpuset.cpus', 'cpuset.mems'])
       if (!isUnified && existsSync(join(group, file)))
         writeFileSync(join(group, file), readFileSync(join(hierarchy, file)));

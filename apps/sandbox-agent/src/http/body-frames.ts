@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { type Frame, InvalidRequestError, jsonOf, readFrames } from '@caribou/contracts';
 import type { z } from 'zod';
 
-/** A sender goes on within this time. */
+/** A sender continues within this time, in milliseconds. */
 const SILENT_MS = 30_000;
 
 /** The frames of a request, whose connection is closed when its sender is silent for too long. */

@@ -57,7 +57,7 @@ export class FakeKubelet {
     return this.pods.size;
   }
 
-  /** From now on the node does nothing that the API says, and what runs on it goes on. */
+  /** From now on the node does nothing that the API says, and what runs on it continues. */
   lose(): void {
     this.isLost = true;
   }
