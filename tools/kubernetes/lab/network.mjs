@@ -83,5 +83,11 @@ async function isConnected() {
 
 /** Removes this machine's interface, with its routes. The kernel does so too, but may take a minute after the end of the last process. */
 export async function disconnect() {
-  if (await isConnected()) await ip(`link delete ${hostLink}`);
+  if (!(await isConnected())) return;
+  try {
+    await ip(`link delete ${hostLink}`);
+  } catch (error) {
+    // The kernel may have been faster.
+    if (await isConnected()) throw error;
+  }
 }
