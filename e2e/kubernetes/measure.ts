@@ -10,8 +10,9 @@ const median = (values: readonly number[]): number =>
 
 /** Takes a turn with so many commands that do nothing, and returns how long it took, in ms. @throws when one failed */
 async function turnMs(client: ApiClient, threadId: string, calls: number): Promise<number> {
+  const word = `measure ${Math.random()}`;
   const script = [
-    `measure ${Math.random()}`,
+    word,
     // Each is another one: equal calls would be refused after a few.
     ...Array.from({ length: calls }, (_, at) => bash(`echo fi""ne${at}`)),
     '#say Done.',
@@ -21,7 +22,7 @@ async function turnMs(client: ApiClient, threadId: string, calls: number): Promi
   const frames = await stream.end(RUN_MS);
   const tookMs = performance.now() - beganMs;
   const last = JSON.stringify(frames.findLast(({ event }) => event === 'values')?.data ?? '');
-  const fine = last.slice(last.lastIndexOf('measure ')).split('"fine').length - 1;
+  const fine = last.slice(last.indexOf(word)).split('"fine').length - 1;
   if (fine < calls) throw new Error(`${fine} of ${calls} commands were executed: ${last.slice(-1_000)}`);
   return tookMs;
 }
