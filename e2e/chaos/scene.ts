@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { startScriptedMcp, type TestService, textResult, waitFor } from '@caribou/testing';
+import { startScriptedMcp, type TestService, waitFor } from '@caribou/testing';
 import { type Stack, startStack } from '../support/stack.js';
 import { MODELS } from './collect-history.js';
 import { type ChaosStore, startChaosStore } from './files/object-store.js';
 import { type Member, startFleet } from './fleet.js';
 import type { ProviderCall } from './history.js';
+import { payTool } from './pay-tool.js';
 import type { FleetSize } from './plan.js';
 import { providerCallOf } from './provider-calls.js';
 
@@ -78,16 +78,6 @@ export async function setScene({ seed, fleet: size, machines }: SceneSize): Prom
   await waitFor(isReady, { what: 'all services to be ready', timeoutMs: 120_000, everyMs: 100 });
   return { stack, fleet, store, paid, answered, close };
 }
-
-type Tool = Parameters<typeof startScriptedMcp>[0]['tools'][string];
-const payTool = (paid: string[]): Tool => ({
-  inputSchema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
-  call: async ({ word }) => {
-    paid.push(String(word));
-    await sleep(250);
-    return textResult(`paid:${String(word)}`);
-  },
-});
 
 /** The gateways that have been started, for clients. */
 export const gatewaysOf =

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { startProxy, startScriptedMcp, textResult } from '@caribou/testing';
+import { startProxy, startScriptedMcp } from '@caribou/testing';
 import { startDemoModel } from '../../tools/demo-model/server.js';
 import type { ProviderCall } from '../chaos/history.js';
+import { payTool } from '../chaos/pay-tool.js';
 import { providerCallOf } from '../chaos/provider-calls.js';
 import type { Gateway } from '../chaos/retrying-client.js';
 import { type Installation, install, serviceAddress } from './installation.js';
@@ -49,15 +49,3 @@ export async function setClusterScene(settings: ClusterSettings): Promise<Cluste
     throw error;
   }
 }
-
-type Tool = Parameters<typeof startScriptedMcp>[0]['tools'][string];
-
-/** Has an effect that can be counted; it takes long enough for its caller to be killed meanwhile. */
-const payTool = (paid: string[]): Tool => ({
-  inputSchema: { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] },
-  call: async ({ word }) => {
-    paid.push(String(word));
-    await sleep(250);
-    return textResult(`paid:${String(word)}`);
-  },
-});

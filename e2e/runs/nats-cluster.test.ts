@@ -1,5 +1,6 @@
 import { type NatsCluster, startNatsCluster, waitFor } from '@caribou/testing';
 import { clientOf, nth, type Stack, startStack } from '../support/stack.js';
+import { startWith } from '../support/start-with.js';
 import { SteadyTurns } from '../support/steady-turns.js';
 import { linesOf } from '../support/threads-on-disk.js';
 
@@ -21,14 +22,7 @@ afterAll(async () => {
 
 test('three nats-servers, each killed once under load: no run fails, and no command is executed twice', async () => {
   const env = { NATS_URL: cluster.url };
-  const [gateway] = await Promise.all([
-    stack.start('gateway', env),
-    stack.start('agent-runner', env),
-    stack.start('agent-runner', env),
-    stack.start('sandbox-manager', env),
-  ]);
-  const isReady = async (): Promise<boolean> => (await gateway.ready()).ok;
-  await waitFor(isReady, { what: 'the system', timeoutMs: 60_000, everyMs: 200 });
+  const { gateway, isReady } = await startWith(stack, env);
   const load = new SteadyTurns(() => clientOf(gateway));
   await load.start(LANES);
   const more = async (turns: number): Promise<void> => {

@@ -1,6 +1,7 @@
 import { createRedis } from '@caribou/state';
 import { type RedisSentinels, startRedisSentinels, waitFor } from '@caribou/testing';
 import { clientOf, type Stack, startStack } from '../support/stack.js';
+import { startWith } from '../support/start-with.js';
 import { type AcceptedTurn, SteadyTurns } from '../support/steady-turns.js';
 
 jest.setTimeout(240_000);
@@ -39,14 +40,7 @@ async function replicated(turns: readonly AcceptedTurn[]): Promise<readonly Acce
 
 test('the primary is killed under load: every run that was replicated ends in success at the new primary', async () => {
   const env = { REDIS_URL: servers.url, REDIS_SENTINEL_PASSWORD: servers.sentinelPassword };
-  const [gateway] = await Promise.all([
-    stack.start('gateway', env),
-    stack.start('agent-runner', env),
-    stack.start('agent-runner', env),
-    stack.start('sandbox-manager', env),
-  ]);
-  const isReady = async (): Promise<boolean> => (await gateway.ready()).ok;
-  await waitFor(isReady, { what: 'the system', timeoutMs: 60_000, everyMs: 200 });
+  const { gateway } = await startWith(stack, env);
   const load = new SteadyTurns(() => clientOf(gateway));
   await load.start(LANES);
   await waitFor(() => load.ended >= 2 * LANES, { what: 'turns', timeoutMs: 60_000 });

@@ -161,7 +161,7 @@ export async function kubectl(args, input) {
   return output;
 }
 
-/** Ends the lab, whatever of it runs, and removes its files. Does nothing when there is none. */
+/** Ends every process of the lab and removes its files. Does nothing without a lab. */
 export async function down() {
   const state = readState();
   if (state === undefined) return;

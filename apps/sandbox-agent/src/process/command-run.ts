@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { AgentExecHead } from '@caribou/contracts';
-import { CommandOutput, errnoOf, type OutputListener, VIRTUAL_ROOT } from '@caribou/core';
+import { CommandOutput, errnoOf, type OutputListener, settlesWithin, systemClock, VIRTUAL_ROOT } from '@caribou/core';
 import { endAll } from './end-all.js';
 import type { ProcessOne } from './process-one.js';
 
@@ -85,7 +85,7 @@ export class CommandRun {
       this.one.child = undefined;
       // What it has started still runs, and holds its output open.
       await (this.ending ?? endAll(this.one));
-      await within(closed, LAST_OUTPUT_MS);
+      await settlesWithin(closed, LAST_OUTPUT_MS, systemClock);
       return this.ending === undefined ? exitCode : KILLED;
     } finally {
       this.one.child = undefined;
@@ -121,12 +121,4 @@ async function exitOf(child: ChildProcess): Promise<number> {
     child.once('error', (error) => (errnoOf(error) === 'ENOENT' ? resolve(NOT_FOUND) : reject(error)));
     child.once('exit', (code, signal) => resolve(signal === null ? (code ?? KILLED) : 128 + constants.signals[signal]));
   });
-}
-
-async function within(work: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work.catch(() => undefined), late]).finally(() => clearTimeout(timer));
 }

@@ -41,7 +41,7 @@ export class ProcessOne {
     return one;
   }
 
-  /** The child whose end Node is to see; undefined when there is none. */
+  /** The child whose end Node is to see; undefined while no command runs. */
   set child(pid: number | undefined) {
     this.own = pid ?? 0;
   }

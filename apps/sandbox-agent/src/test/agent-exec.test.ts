@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { CommandResult } from '@caribou/sandbox';
 import type { HttpAgentClient, SandboxCommand } from '@caribou/sandbox';
 import { temporaryFolder, waitFor } from '@caribou/testing';
-import { type AgentImage, AgentProcess, buildAgent } from '../testing/agent-process.js';
+import { type AgentImage, AgentProcess, buildAgent, describeWithAgent } from '../testing/agent-process.js';
 
 const folder = temporaryFolder();
 const home = join(folder, 'home');
@@ -33,7 +33,7 @@ afterAll(async () => {
   await agent.stop();
 });
 
-describe('a command', () => {
+describeWithAgent('a command', () => {
   test('finds the files of the copy, and what it changes is in the copy when its result is there', async () => {
     writeFileSync(join(copy, 'workspace/in.txt'), 'from the manager');
     const result = await run('cat in.txt; tr a-z A-Z <in.txt >../outputs/out.txt; mkdir -p d/e; echo err >&2; exit 3');

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { join } from 'node:path';
 import type { HttpAgentClient } from '@caribou/sandbox';
 import { temporaryFolder } from '@caribou/testing';
-import { AgentProcess, buildAgent } from '../testing/agent-process.js';
+import { AgentProcess, buildAgent, describeWithAgent } from '../testing/agent-process.js';
 
 const folder = temporaryFolder();
 const home = join(folder, 'home');
@@ -28,7 +28,7 @@ afterAll(async () => {
   await agent.stop();
 });
 
-describe('files of a sandbox', () => {
+describeWithAgent('files of a sandbox', () => {
   test('are exchanged when there are so many that a program looks for changes', async () => {
     await run('mkdir many; cd many; for i in $(seq 2500); do echo $i >f$i; done');
     expect(readdirSync(join(copy, 'many'))).toHaveLength(2500);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { AGENT_ROUTES, encodeFrame, encodeJsonFrame, FRAMES_TYPE, UnavailableError } from '@caribou/contracts';
 import { type CommandResult, HttpAgentClient, type SandboxCommand, SandboxGoneError } from '@caribou/sandbox';
 import { freePort, temporaryFolder, waitFor } from '@caribou/testing';
-import { type AgentImage, AgentProcess, buildAgent } from '../testing/agent-process.js';
+import { type AgentImage, AgentProcess, buildAgent, describeWithAgent } from '../testing/agent-process.js';
 
 const folder = temporaryFolder();
 const home = join(folder, 'home');
@@ -41,7 +41,7 @@ afterAll(async () => {
   await agent.stop();
 });
 
-describe('a command that attacks the agent', () => {
+describeWithAgent('a command that attacks the agent', () => {
   test.each([
     ['kills everything it may', 'kill -9 -1; sleep 0.1; true'],
     [
@@ -107,7 +107,7 @@ time.sleep(20)`;
   });
 });
 
-describe('a request', () => {
+describeWithAgent('a request', () => {
   test.each([
     ['without a token', {}, 401],
     ['with another token', { authorization: 'Bearer wrong' }, 401],
@@ -163,7 +163,7 @@ describe('a request', () => {
   });
 });
 
-describe('a client', () => {
+describeWithAgent('a client', () => {
   test.each([
     ['whose token is another one', () => ({ token: 'another-token-than-that' })],
     ['whose agent is gone', () => ({ port: proxyPort })],
@@ -191,7 +191,7 @@ describe('a client', () => {
   });
 });
 
-describe('a command ends', () => {
+describeWithAgent('a command ends', () => {
   test('when the lease lapses, and none is started then', async () => {
     await client.hold(400);
     const result = await run('echo begun >lapsed; sleep 20');
@@ -231,40 +231,42 @@ describe('a command ends', () => {
   });
 });
 
-test('an agent without requests ends by itself', async () => {
-  const lonely = await AgentProcess.start(image, join(folder, 'lonely'), { orphanMs: 1_000 });
-  await waitFor(() => lonely.child.exitCode !== null, { what: 'its end' });
-  expect(lonely.child.exitCode).toBe(0);
-});
-
-test('connections of programs reach the proxy of the manager with the token of the sandbox', async () => {
-  const seen: string[] = [];
-  const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.once('data', (chunk) => {
-      seen.push(chunk.toString('latin1'));
-      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello');
-    });
+describeWithAgent('an agent', () => {
+  test('ends by itself without requests', async () => {
+    const lonely = await AgentProcess.start(image, join(folder, 'lonely'), { orphanMs: 1_000 });
+    await waitFor(() => lonely.child.exitCode !== null, { what: 'its end' });
+    expect(lonely.child.exitCode).toBe(0);
   });
-  const port = await freePort();
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  const egress = { host: '127.0.0.1', port, token: 'token-of-this-sandbox' };
-  const command = {
-    command: `exec 3<>/dev/tcp/127.0.0.1/${proxyPort}; printf 'GET http://a/ HTTP/1.1\\r\\n\\r\\n' >&3; cat <&3; env | grep -c _PROXY`,
-    timeoutMs: 5_000,
-    maxOutputBytes: 1000,
-  };
 
-  try {
-    const result = await client.exec(command, { egress, skills: undefined }, never);
+  test('connections of programs reach the proxy of the manager with the token of the sandbox', async () => {
+    const seen: string[] = [];
+    const sockets = new Set<Socket>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.once('data', (chunk) => {
+        seen.push(chunk.toString('latin1'));
+        socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello');
+      });
+    });
+    const port = await freePort();
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    const egress = { host: '127.0.0.1', port, token: 'token-of-this-sandbox' };
+    const command = {
+      command: `exec 3<>/dev/tcp/127.0.0.1/${proxyPort}; printf 'GET http://a/ HTTP/1.1\\r\\n\\r\\n' >&3; cat <&3; env | grep -c _PROXY`,
+      timeoutMs: 5_000,
+      maxOutputBytes: 1000,
+    };
 
-    expect(result.stdout).toContain('hello');
-    expect(seen.join('')).toMatch(/^caribou-egress 1 token-of-this-sandbox\n(GET http:\/\/a\/)?/);
-    const closed = await run(`(exec 3<>/dev/tcp/127.0.0.1/${proxyPort}) 2>/dev/null || echo closed`);
-    expect(closed.stdout).toBe('closed\n');
-  } finally {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  }
+    try {
+      const result = await client.exec(command, { egress, skills: undefined }, never);
+
+      expect(result.stdout).toContain('hello');
+      expect(seen.join('')).toMatch(/^caribou-egress 1 token-of-this-sandbox\n(GET http:\/\/a\/)?/);
+      const closed = await run(`(exec 3<>/dev/tcp/127.0.0.1/${proxyPort}) 2>/dev/null || echo closed`);
+      expect(closed.stdout).toBe('closed\n');
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    }
+  });
 });

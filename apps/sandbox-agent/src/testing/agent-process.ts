@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, copyFileSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -15,6 +15,22 @@ const GiB = 1024 ** 3;
 /** The agent's files as they are in an image, of which a user may run Node only, not read it. */
 export interface AgentImage {
   readonly folder: string;
+}
+
+/** Why the agent cannot be started as process 1 here; null when it can. */
+function missingForAgent(): string | null {
+  if (process.getuid?.() !== 0) return 'process 1 of namespaces needs root';
+  const missing = ['bwrap', 'cc'].find(
+    (name) => !(process.env['PATH'] ?? '').split(':').some((at) => existsSync(join(at, name))),
+  );
+  return missing === undefined ? null : `${missing} is not installed`;
+}
+
+/** `describe` where the agent can be started; else the tests are skipped, and the reason is printed. */
+export function describeWithAgent(name: string, tests: () => void): void {
+  const reason = missingForAgent();
+  if (reason !== null) process.stderr.write(`skipped: ${name} (${reason})\n`);
+  (reason === null ? describe : describe.skip)(name, tests);
 }
 
 /** Bundles the agent, and compiles its addon, below the folder. */

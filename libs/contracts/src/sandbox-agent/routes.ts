@@ -36,7 +36,7 @@ export const AgentHealth = z.object({
   running: z.string().nullable(),
   /** What is left of the lease. */
   leaseMs: z.number().min(0),
-  /** Processes in the sandbox besides the agent; between commands there is none. */
+  /** Processes in the sandbox besides the agent; 0 between commands. */
   processes: z.number().int().min(0),
   /** The session of files, and the number of the last changes that were sent. */
   mirror: z.object({ session: z.string().nullable(), number: z.number().int().min(0) }),

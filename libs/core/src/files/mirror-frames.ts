@@ -34,7 +34,7 @@ export function encodeStep(step: MirrorStep): Uint8Array {
   }
 }
 
-/** The step of a frame. @throws {FrameError} for a frame that is none */
+/** The step of a frame. @throws {FrameError} for a frame of another kind */
 export function decodeStep(frame: Frame): MirrorStep {
   const read = <T>(schema: {
     readonly safeParse: (value: unknown) => { readonly success: boolean; readonly data?: T };

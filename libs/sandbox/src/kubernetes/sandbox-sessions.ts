@@ -69,7 +69,7 @@ export class SandboxSessions {
     return true;
   }
 
-  /** Ends all pods of a sandbox, whoever has made them; resolves when nothing runs in them any more. @throws {ApiFailure} */
+  /** Ends all pods of a sandbox, those of other managers too; resolves when nothing runs in them any more. @throws {ApiFailure} */
   async endPods(sandbox: SandboxSpec): Promise<void> {
     await this.endAll(await this.podsOf(sandbox));
   }

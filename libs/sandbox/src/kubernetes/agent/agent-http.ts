@@ -19,7 +19,7 @@ export interface AgentRequest {
   readonly signal?: AbortSignal;
 }
 
-/** HTTP to one agent, over a few connections that are kept open. */
+/** HTTP to one agent, over a few connections, which stay open between requests. */
 export class AgentHttp {
   private readonly connections = new Agent({
     keepAlive: true,

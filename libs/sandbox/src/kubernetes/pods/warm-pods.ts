@@ -65,7 +65,7 @@ export class WarmPods {
     await Promise.all(this.ready.splice(0).map((pod) => this.options.remover.remove(pod)));
   }
 
-  /** A warm pod that is the sandbox's from now on; undefined when there is none. */
+  /** A warm pod that is the sandbox's from now on; undefined when no warm pod is ready. */
   async take(sandbox: SandboxSpec): Promise<RunningPod | undefined> {
     for (let pod = this.ready.shift(); pod !== undefined; pod = this.ready.shift()) {
       try {
