@@ -172,10 +172,10 @@ export class KubernetesDriver implements SandboxDriver {
   private async openAll(): Promise<Opened> {
     const { settings, egress, onFailure } = this;
     const cluster = await openCluster(settings, onFailure);
-    const { managerId, starter, api, remover } = cluster;
+    const { managerId, starter, api, watcher, remover } = cluster;
     const hasUserNamespace = (): boolean => this.hasUserNamespace;
     const warm = new WarmPods({
-      ...{ api, remover, onFailure, clock: systemClock, count: settings.kubernetes.warmPods },
+      ...{ api, watcher, remover, onFailure, clock: systemClock, count: settings.kubernetes.warmPods },
       start: (signal) => starter.start({ ...warmPurpose(managerId), hasUserNamespace: hasUserNamespace() }, signal),
       hold: (pod) => holdWarmPod(pod, settings),
     });

@@ -41,13 +41,8 @@ export class SandboxSessions {
     const { settings } = this.options;
     await settings.mounts.prepareData(sandbox, process.getuid?.() === 0 ? commandIdentity() : undefined);
     await this.end(sandbox);
-    // Listed before the new one exists: that must not be among them.
-    const earlier = fresh ? await this.podsOf(sandbox) : [];
-    const [ended, acquired] = await Promise.allSettled([this.endAll(earlier), this.acquire(sandbox)]);
-    if (acquired.status === 'rejected') throw acquired.reason;
-    const pod = acquired.value;
+    const pod = await this.acquire(sandbox, { fresh });
     try {
-      if (ended.status === 'rejected') throw ended.reason;
       this.sessions.set(sandbox.sandboxId, await this.open(sandbox, pod));
     } catch (error) {
       await this.options.cluster.remover.remove(pod);
@@ -89,16 +84,40 @@ export class SandboxSessions {
     await Promise.all([...this.sessions.values()].map(({ sandbox }) => this.end(sandbox)));
   }
 
-  /** A warm pod, or a new one. */
-  private async acquire(sandbox: SandboxSpec): Promise<RunningPod> {
-    const { warm, cluster } = this.options;
-    const ready = await warm.take(sandbox);
-    if (ready !== undefined) return ready;
-    return cluster.starter.start({
+  /** A warm pod, or a new one; with `fresh`, nothing runs in an earlier one then. */
+  private async acquire(sandbox: SandboxSpec, { fresh }: { readonly fresh: boolean }): Promise<RunningPod> {
+    const [listed, taken] = await Promise.allSettled([
+      fresh ? this.podsOf(sandbox) : [],
+      this.options.warm.take(sandbox),
+    ]);
+    if (taken.status === 'rejected') throw taken.reason;
+    const warm = taken.value;
+    try {
+      if (listed.status === 'rejected') throw listed.reason;
+      // The warm pod has the labels of the sandbox already. A new one is made after the list, and cannot be in it.
+      const ending = this.endAll(listed.value.filter(({ uid }) => uid !== warm?.uid));
+      if (warm === undefined) return await this.startBeside(ending, sandbox);
+      await ending;
+      return warm;
+    } catch (error) {
+      if (warm !== undefined) await this.options.cluster.remover.remove(warm);
+      throw error;
+    }
+  }
+
+  /** A new pod, when earlier ones have ended too. */
+  private async startBeside(ending: Promise<void>, sandbox: SandboxSpec): Promise<RunningPod> {
+    const { cluster, hasUserNamespace } = this.options;
+    const started = cluster.starter.start({
       ...threadMetadata(sandbox),
       prefix: sandbox.sandboxId,
-      hasUserNamespace: this.options.hasUserNamespace(),
+      hasUserNamespace: hasUserNamespace(),
     });
+    const [ended, pod] = await Promise.allSettled([ending, started]);
+    if (pod.status === 'rejected') throw pod.reason;
+    if (ended.status === 'fulfilled') return pod.value;
+    await cluster.remover.remove(pod.value);
+    throw ended.reason;
   }
 
   private open(sandbox: SandboxSpec, pod: RunningPod): Promise<PodSession> {

@@ -51,6 +51,11 @@ export class PodWatcher {
     await this.loop;
   }
 
+  /** The pod as the newest event has it, which may be older than the server's; undefined when no event has named it. */
+  latest(name: string): Pod | undefined {
+    return this.known.get(name);
+  }
+
   /**
    * The first result of `judge` for a state of the pod (null: it is gone) that is not undefined; undefined when the time
    * is up before.

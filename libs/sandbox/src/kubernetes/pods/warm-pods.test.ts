@@ -64,6 +64,22 @@ describeWithPods('WarmPods', () => {
     expect(warmPods().map(({ metadata }) => metadata.name)).not.toContain(name);
   });
 
+  test('a pod that has not changed since its last event is taken without reading it', async () => {
+    const names = warmPods().map(({ metadata }) => metadata.name);
+    const read = cluster.server.faults.add({
+      on: ({ method, path }) => method === 'GET' && names.some((name) => path.endsWith(`/${name}`)),
+      status: 500,
+      reason: 'InternalError',
+    });
+
+    await driver.create({ ...sandbox, sandboxId: 'caribou-unread', threadId: 'unread' }, { fresh: true });
+
+    expect(names).toContain(nameOf('caribou-unread'));
+    expect(read.met()).toBe(0);
+    read.end();
+    await untilWarm(2);
+  });
+
   test('two threads at the same time never get the same pod', async () => {
     const ids = ['caribou-a', 'caribou-b', 'caribou-c'];
     await Promise.all(

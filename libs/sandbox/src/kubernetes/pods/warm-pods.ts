@@ -6,10 +6,12 @@ import { idLabel, POD_ANNOTATION, POD_LABEL, threadMetadata } from './pod-names.
 import type { PodRemover } from './pod-remover.js';
 import type { RunningPod } from './pod-starter.js';
 import { stateOf } from './pod-state.js';
+import type { PodWatcher } from './pod-watcher.js';
 
 export interface WarmPodsOptions {
   readonly count: number;
   readonly api: Pick<PodsApi, 'get' | 'patch'>;
+  readonly watcher: Pick<PodWatcher, 'latest'>;
   readonly remover: Pick<PodRemover, 'remove'>;
   /** Starts a pod without a thread. */
   readonly start: (signal: AbortSignal) => Promise<RunningPod>;
@@ -30,7 +32,7 @@ const MAX_PATCHES = 4;
  * Pods that run before a thread needs them.
  *
  *  V1  A warm pod belongs to the manager that made it, which alone has its token. It becomes a thread's by a patch on the
- *      version that was read, so that one that is deleted or changed meanwhile is not used.
+ *      version that is known here, so that one that is deleted is not used, and one that was changed is read first.
  *  V2  It is used once: no pod serves two threads.
  *  V3  They were made of the settings of this process; those of an earlier one are leftovers of a manager that has ended.
  */
@@ -86,11 +88,13 @@ export class WarmPods {
   private async adopt({ name, uid }: RunningPod, sandbox: SandboxSpec): Promise<boolean> {
     const { labels, annotations } = threadMetadata(sandbox);
     const change = { labels: { ...labels, [POD_LABEL.warm]: null }, annotations };
+    const { api, watcher } = this.options;
+    let pod = watcher.latest(name) ?? (await api.get(name));
     for (let attempt = 0; attempt < MAX_PATCHES; attempt += 1) {
-      const pod = await this.options.api.get(name);
       if (pod?.metadata.uid !== uid || stateOf(pod).kind !== 'running') return false;
       if (pod.metadata.labels[POD_LABEL.warm] === undefined) return false;
-      if ((await this.options.api.patch(pod, change)) !== null) return true;
+      if ((await api.patch(pod, change)) !== null) return true;
+      pod = await api.get(name);
     }
     return false;
   }
