@@ -1,5 +1,7 @@
 import { bash } from '../chaos/turns.js';
 import type { ApiClient } from '../support/client.js';
+import { componentLabel, RELEASE } from './installation.js';
+import type { Kubectl } from './kubectl.js';
 
 const RUN_MS = 5 * 60_000;
 const CALLS = 40;
@@ -30,20 +32,30 @@ async function turnMs(client: ApiClient, threadId: string, calls: number): Promi
 export interface CommandFigures {
   /** From the request for a command to the next one, with the call of the model and the commit, in ms. */
   readonly commandMs: number;
-  /** What the first command of a thread takes longer than the second one: a sandbox is made. */
-  readonly acquireMs: number;
+  /** What the first command of a thread takes longer than the second one: a sandbox is made, and gets the skills. */
+  readonly firstMs: number;
 }
 
 /** Medians of commands that do nothing. */
 export async function measureCommands(client: ApiClient): Promise<CommandFigures> {
   const perCommand: number[] = [];
-  const acquires: number[] = [];
+  const firsts: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const threadId = await client.newThread();
     const firstMs = await turnMs(client, threadId, 1);
     const secondMs = await turnMs(client, threadId, 1);
-    acquires.push(firstMs - secondMs);
+    firsts.push(firstMs - secondMs);
     perCommand.push(((await turnMs(client, threadId, CALLS + 1)) - secondMs) / CALLS);
   }
-  return { commandMs: Number(median(perCommand).toFixed(1)), acquireMs: Math.round(median(acquires)) };
+  return { commandMs: Number(median(perCommand).toFixed(1)), firstMs: Math.round(median(firsts)) };
+}
+
+/** How long managers took for each sandbox that they have got ready since then, from its request until it takes commands, in ms. */
+export async function sandboxStarts(kubectl: Kubectl, since: Date): Promise<readonly number[]> {
+  const which = ['-l', componentLabel('sandbox-manager'), '--tail=-1', `--since-time=${since.toISOString()}`];
+  const lines = (await kubectl.run(['logs', '-n', RELEASE.namespace, ...which])).split('\n');
+  return lines
+    .filter((line) => line.includes('"event":"sandbox.ready"') && line.includes('"outcome":"ok"'))
+    .map((line) => (JSON.parse(line) as { readonly durationMs: number }).durationMs)
+    .sort((one, other) => one - other);
 }
