@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type TestService, waitFor } from '@caribou/testing';
+import { type TestService, waitFor, waitForOutput } from '@caribou/testing';
 import { type ApiClient, lastValues, type WireMessage } from '../support/client.js';
 import { type Helpdesk, startHelpdesk } from '../support/helpdesk.js';
 import { type AppName, clientOf, nonce, nth, type Stack, startStack } from '../support/stack.js';
@@ -91,8 +91,9 @@ describe("DeerFlow's configuration over the real stack", () => {
     return toolsOf(await stream.end(60_000));
   }
 
-  test('it loads with three warnings, names its source, and shows no key', () => {
-    const lines = runner.output().split('\n');
+  test('it loads with three warnings, names its source, and shows no key', async () => {
+    await waitForOutput(runner, /"config\.warning".*\n/, { times: 3 });
+    const lines = (await waitForOutput(runner, /DEER_FLOW_CONFIG_PATH: read as CARIBOU_CONFIG.*\n/)).split('\n');
     const linesWith = (event: string): readonly string[] => lines.filter((line) => line.includes(`"${event}"`));
 
     expect(linesWith('config.warning')).toHaveLength(3);

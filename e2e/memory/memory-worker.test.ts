@@ -1,7 +1,7 @@
 import { LEAD_AGENT } from '@caribou/contracts';
 import type { MemoryStore } from '@caribou/core';
 import { createRedis, type RedisConnection, redisMemoryStore } from '@caribou/state';
-import { startProxy, type TestService, waitFor } from '@caribou/testing';
+import { startProxy, type TestService, waitFor, waitForOutput } from '@caribou/testing';
 import { runBody } from '../support/client.js';
 import { nonce, type Stack, startStack } from '../support/stack.js';
 
@@ -217,7 +217,7 @@ describe('a memory-worker that dies', () => {
     await learnt(word);
     await allRead();
     zombie.resume();
-    await waitFor(() => Promise.resolve(zombie.output().includes('"outcome":"lost"')), { what: 'the fence' });
+    await waitForOutput(zombie, '"outcome":"lost"');
     expect(await memories.history(scope)).toHaveLength(1);
     expect(await facts()).toHaveLength(1);
   });
@@ -263,7 +263,7 @@ describe('an extraction that fails', () => {
     );
     expect(status).toMatchObject({ due: 0, dead: [{ threadId, agent: LEAD_AGENT, reason: 'the model: bad_answer' }] });
     expect(readings(word)).toBe(3);
-    expect(worker.output()).toContain('"event":"memory.dead"');
+    await waitForOutput(worker, '"event":"memory.dead"');
     await say(threadId, `I like boats ${word}`);
     await learnt(`I like boats ${word}`);
   });

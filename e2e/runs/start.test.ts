@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serviceNames } from '@caribou/contracts';
-import { waitFor } from '@caribou/testing';
+import { waitFor, waitForOutput } from '@caribou/testing';
 import { startDemoModel } from '../../tools/demo-model/server.js';
 import { ApiClient, concatenateMessages, lastValues, type WireMessage } from '../support/client.js';
 
@@ -136,7 +136,7 @@ describe('npm start', () => {
     const viewer = await fetch(`${caribou.url}/docs/swagger-ui-bundle.js`);
 
     expect([viewer.status, (await viewer.text()).includes('SwaggerUIBundle')]).toEqual([200, true]);
-    expect(caribou.output()).toContain('the scripted DEMO model, not an AI');
+    await waitForOutput(caribou, 'the scripted DEMO model, not an AI');
     expect(messages.at(-1)?.content).toContain('scripted demo model');
     expect(caribou.children).toHaveLength(8);
     expect(new Set(childrenOf(caribou.pid))).toEqual(new Set(caribou.children));
@@ -188,7 +188,7 @@ describe('npm start', () => {
 
       await firstRequest(caribou.url);
 
-      expect(caribou.output()).toContain(`another-model (another-model at 127.0.0.1:${model.port})`);
+      await waitForOutput(caribou, `another-model (another-model at 127.0.0.1:${model.port})`);
       expect(caribou.output()).not.toContain('a key of that server');
       expect(model.requests().length).toBeGreaterThanOrEqual(3);
       expect(caribou.children).toHaveLength(7);

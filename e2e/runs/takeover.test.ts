@@ -1,7 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Message } from '@caribou/contracts';
-import { startProxy, type TestProxy, type TestService, transcriptFaults, waitFor } from '@caribou/testing';
+import {
+  startProxy,
+  type TestProxy,
+  type TestService,
+  transcriptFaults,
+  waitFor,
+  waitForOutput,
+} from '@caribou/testing';
 import {
   type ApiClient,
   concatenateMessages,
@@ -263,10 +270,7 @@ describe('a runner that was paused past its lease', () => {
     await heldAt('later');
     victim.resume();
     stack.model.release('gate');
-    await waitFor(() => victim.output().includes('run lost'), {
-      what: 'the paused runner to notice',
-      timeoutMs: 20_000,
-    });
+    await waitForOutput(victim, 'run lost', { timeoutMs: 20_000 });
     stack.model.release('later');
 
     await expectWhole(threadId, stream, { texts: [script, 'One two three four.'] });

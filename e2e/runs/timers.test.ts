@@ -79,7 +79,8 @@ function assertComplete(due: ReadonlyMap<number, readonly string[]>): void {
 
 test('processes with clocks a minute apart are killed while crons are due and webhooks fail: each due time ran once', async () => {
   const { processes, client } = system;
-  expect(processes.map(({ service }) => minutesAhead(service))).toEqual(processes.map((one) => one.offsetMs / MINUTE));
+  const ahead = await Promise.all(processes.map(({ service }) => minutesAhead(service)));
+  expect(ahead).toEqual(processes.map((one) => one.offsetMs / MINUTE));
   const threadIds = await Promise.all([1, 2].map(() => client().newThread()));
   const onThreads = await Promise.all(threadIds.map((id) => createCron(`/threads/${id}/runs/crons`)));
   const ids = [

@@ -1,4 +1,4 @@
-import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver, waitFor } from '@caribou/testing';
+import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver, waitFor, waitForOutput } from '@caribou/testing';
 import { runBody } from '../support/client.js';
 import { nonce, nth, type Stack, startStack } from '../support/stack.js';
 
@@ -35,8 +35,9 @@ describe('traces', () => {
       traceparent: `00-${TRACE}-${CALLER}-01`,
     });
     await stream.end();
-    await waitFor(() => named('invoke_agent lead_agent').length === 1, {
-      what: 'the run to be traced',
+    // The gateway and the runner send their spans separately.
+    await waitFor(() => [named('run.admit'), named('invoke_agent lead_agent')].every(({ length }) => length === 1), {
+      what: 'the request and the run to be traced',
       timeoutMs: 20_000,
     });
 
@@ -80,9 +81,9 @@ describe('traces', () => {
     expect(receiver.text()).not.toContain('echo quietly');
   });
 
-  test('the chain of the run is one log line, with its trace', () => {
-    const lines = nth(stack.runners, 0)
-      .output()
+  test('the chain of the run is one log line, with its trace', async () => {
+    const output = await waitForOutput(nth(stack.runners, 0), /"event":"chain\.end".*\n/);
+    const lines = output
       .split('\n')
       .filter((line) => line.includes('"event":"chain.end"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLogger } from '@caribou/core';
 import { createRedis } from '@caribou/state';
-import { startProxy, type TestService, waitFor } from '@caribou/testing';
+import { startProxy, type TestService, waitFor, waitForOutput } from '@caribou/testing';
 import { runIdOf } from '../support/client.js';
 import { nonce, type Stack, startStack } from '../support/stack.js';
 import { linesOf } from '../support/threads-on-disk.js';
@@ -10,9 +10,8 @@ import { linesOf } from '../support/threads-on-disk.js';
 jest.setTimeout(240_000);
 
 const WITHIN_MS = 120_000;
-/** Whether a manager has found the process of another one to be gone, instead of waiting for its lease to lapse. How soon: the bench. */
-const hasReleased = (manager: TestService): boolean =>
-  /"event":"manager\.release","outcome":"ok"/.test(manager.output());
+/** A manager has found the process of another one to be gone, instead of waiting for its lease to lapse. How soon: the bench. */
+const RELEASED = '"event":"manager.release","outcome":"ok"';
 
 /**
  * A command that writes down its begin and its end. As long as any of its processes lives it holds a lock of the
@@ -112,7 +111,7 @@ test('killed, with another manager on its machine: that one releases its lease, 
   expect(lost).toContain('may have had effects');
   expect(next).toContain('next is done');
   expect(ledger()).toEqual(['first begins', 'next begins', 'next ends']);
-  expect(hasReleased(survivor)).toBe(true);
+  await waitForOutput(survivor, RELEASED);
 });
 
 test('killed and started again, without another manager: the new one releases its lease, and the thread continues', async () => {
@@ -125,7 +124,7 @@ test('killed and started again, without another manager: the new one releases it
 
   expect(lost).toContain('may have had effects');
   expect(ledger()).toEqual(['first begins']);
-  expect(hasReleased(successor)).toBe(true);
+  await waitForOutput(successor, RELEASED);
   expect(await runTurn('next')).toContain('next is done');
 });
 

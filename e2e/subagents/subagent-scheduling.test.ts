@@ -1,5 +1,5 @@
 import type { RunRecord } from '@caribou/contracts';
-import { type TestService, waitFor } from '@caribou/testing';
+import { type TestService, waitFor, waitForOutput } from '@caribou/testing';
 import { ApiClient, type Frame, lastValues, type OpenStream } from '../support/client.js';
 import { nth, type Stack, startStack } from '../support/stack.js';
 import { kindsByTask, requestsOfTasks, taskEvents, taskLines } from '../support/task-client.js';
@@ -108,11 +108,15 @@ function expectWhole(frames: readonly Frame[], names: readonly string[]): void {
   expect(frames.at(-1)?.event).toBe('end');
 }
 
-/** Ids of the runs that a process has completed, from its log. */
-function runsOf(pool: TestService): ReadonlySet<string> {
-  const lines = pool.output().split('\n');
-  const ends = lines.filter((line) => line.includes('"event":"run.end"'));
-  return new Set(ends.map((line) => (JSON.parse(line) as { runId: string }).runId));
+/** For each process, the ids of the runs that it has completed, from its log; waits until they are `count` together. */
+async function runsOf(pools: readonly TestService[], count: number): Promise<readonly ReadonlySet<string>[]> {
+  const ended = /^.*"event":"run\.end".*\n/gm;
+  const together = { output: () => pools.map((pool) => pool.output()).join('\n') };
+  await waitForOutput(together, ended, { times: count });
+  return pools.map(
+    (pool) =>
+      new Set([...pool.output().matchAll(ended)].map(([line]) => (JSON.parse(line) as { runId: string }).runId)),
+  );
 }
 
 describe('forty tasks of two users, two pools with four slots each', () => {
@@ -154,8 +158,7 @@ describe('forty tasks of two users, two pools with four slots each', () => {
     expect(tasks.map(({ status }) => status)).toEqual(numbers(2 * OF_USER).map(() => 'success'));
     expect(mostAtOnce(tasks)).toBe(2 * SLOTS);
     for (const task of tasks) expect(requestsOfTasks(load.stack, nameOf(task))).toHaveLength(1);
-    for (const pool of load.stack.pools) {
-      const own = runsOf(pool);
+    for (const own of await runsOf(load.stack.pools, tasks.length)) {
       expect(mostAtOnce(tasks.filter(({ run_id: id }) => own.has(id)))).toBe(SLOTS);
     }
   });

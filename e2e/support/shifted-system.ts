@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { CronReply } from '@caribou/contracts';
 import { createRedis, type RedisConnection } from '@caribou/state';
-import { type TestService, waitFor } from '@caribou/testing';
+import { type TestService, waitFor, waitForOutput } from '@caribou/testing';
 import type { ApiClient } from './client.js';
 import { type AppName, clientOf, nonce, nth, type Stack, startStack } from './stack.js';
 import type { WebhookReceiver } from './webhook-receiver.js';
@@ -111,8 +111,8 @@ export const announcedRun = (receiver: WebhookReceiver, script = '#say done') =>
 });
 
 /** How far the clock of a service is ahead, in whole minutes, by its first log line. */
-export function minutesAhead(service: TestService): number {
-  const [, time = ''] = /"time":"([^"]+)"/.exec(service.output()) ?? [];
+export async function minutesAhead(service: TestService): Promise<number> {
+  const [, time = ''] = /"time":"([^"]+)"/.exec(await waitForOutput(service, /"time":"[^"]+"/)) ?? [];
   return Math.round((Date.parse(time) - Date.now()) / MINUTE_MS) || 0;
 }
 

@@ -10,6 +10,7 @@ import {
   textResult,
   type TestService,
   waitFor,
+  waitForOutput,
 } from '@caribou/testing';
 import { type ApiClient, lastValues } from '../support/client.js';
 import { nonce, nth, type Stack, startStack } from '../support/stack.js';
@@ -179,8 +180,8 @@ describe('MCP servers over the real stack', () => {
     await config('PUT', { mcp_servers: written });
 
     expect((await run(callLine('inside_echo', { message: 'x' })))[0]).toContain("Tool 'inside_echo' does not exist");
-    expect(stack.output()).toMatch(/"server":"inside"[^\n]*may not be reached/);
-    expect(stack.output()).toMatch(/"server":"metadata"[^\n]*may not be reached/);
+    await waitForOutput(stack, /"server":"inside"[^\n]*may not be reached/);
+    await waitForOutput(stack, /"server":"metadata"[^\n]*may not be reached/);
     await config('PUT', { mcp_servers });
   });
 

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { json, redirectTo, type Site, startSite } from '@caribou/testing';
+import { json, redirectTo, type Site, startSite, waitForOutput } from '@caribou/testing';
 import { type ApiClient, lastValues, type WireMessage } from '../support/client.js';
 import { nonce, nth, type Stack, startStack } from '../support/stack.js';
 
@@ -110,7 +110,7 @@ describe('web tools over the real stack', () => {
 
     expect(found).toMatchObject({ status: 'error' });
     expect(found?.content).toContain('set TAVILY_API_KEY, or web.search.api_key in config.yaml');
-    expect(runner.output()).toContain('web.search: the provider tavily has no API key: set TAVILY_API_KEY');
+    await waitForOutput(runner, 'web.search: the provider tavily has no API key: set TAVILY_API_KEY');
     const names = (nth(stack.model.requests(word), 0).body as Request).tools?.map((tool) => tool.function.name);
     expect(names).toEqual(expect.arrayContaining(['web_search', 'web_fetch']));
     expect(names).not.toContain('image_search');

@@ -86,6 +86,7 @@ export { json, redirectTo, type Site, type SiteRoute, startSite } from './server
 export { startTokenServer, type TokenServer } from './servers/token-server.js';
 export { transcriptFaults } from './models/transcript-validator.js';
 export { waitFor } from './util/wait-for.js';
+export { waitForOutput } from './servers/wait-for-output.js';
 export { rootInMemory } from './util/root-in-memory.js';
 export { temporaryFolder } from './util/temporary-folder.js';
 export { FakeApiServer } from './kubernetes/fake-api-server.js';
