@@ -41,7 +41,8 @@ async function openMirror(
 ): Promise<CopyMirror> {
   const files = threadFiles(homeDir, commandIdentity());
   try {
-    await files.prepare(thread);
+    // Commands run elsewhere: the copy belongs to the one user that this machine has for them.
+    await files.prepare(thread, process.getuid?.() === 0 ? commandIdentity() : undefined);
     const owner = await files.ownerOf(thread);
     const folder = join(homeDir, ...threadNames(thread), FOLDER);
     // What an earlier mirror of the thread has left: one sandbox at a time has a thread.

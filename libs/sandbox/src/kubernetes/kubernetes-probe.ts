@@ -80,7 +80,7 @@ async function tryPod(probed: ProbedCluster, hasUserNamespace: boolean): Promise
   try {
     session = await openPodSession({
       ...{ sandbox, pod, settings: { ...settings, mayStart: () => true }, ownUsers: true },
-      ...{ mirrors: NO_FILES, egress: probed.egress, clock: systemClock },
+      ...{ mirror: await NO_FILES.open(sandbox), skills: NO_FILES, egress: probed.egress, clock: systemClock },
     });
     const { hasUsers, isolation } = await tryCommands(session, probed, hasUserNamespace);
     const users = hasUsers ? 'a user namespace each' : 'a user each';

@@ -1,6 +1,6 @@
 import type { AgentEgress } from '@caribou/contracts';
 import { UnavailableError } from '@caribou/contracts';
-import { type Clock, type CopyMirrors, RepeatedTask, systemClock } from '@caribou/core';
+import { type Clock, type CopyMirror, type CopyMirrors, RepeatedTask, systemClock } from '@caribou/core';
 import type { SandboxSpec } from '../drivers/driver.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 import type { AgentClient } from './agent/agent-client.js';
@@ -22,7 +22,9 @@ export interface PodSessionOptions {
   readonly sandbox: SandboxSpec;
   readonly pod: RunningPod;
   readonly settings: Pick<SandboxSettings, 'limits' | 'kubernetes' | 'mayStart'>;
-  readonly mirrors: CopyMirrors;
+  /** The copy of the thread's files; it is closed with the session. */
+  readonly mirror: CopyMirror;
+  readonly skills: Pick<CopyMirrors, 'skills'>;
   readonly ownUsers: boolean;
   readonly egress: PodEgress | undefined;
   readonly clock: Clock;
@@ -44,14 +46,10 @@ export interface PodSession {
  * @throws {UnavailableError} when the agent does not answer
  */
 export async function openPodSession(options: PodSessionOptions): Promise<PodSession> {
-  const { sandbox, pod, settings, mirrors, ownUsers, clock } = options;
+  const { sandbox, pod, settings, mirror, skills, ownUsers, clock } = options;
   const client = new HttpAgentClient({
     endpoint: { host: pod.address, port: settings.kubernetes.agentPort, token: pod.token },
-    mirror: await mirrors.open(sandbox),
-    skills: mirrors,
-    limits: settings.limits,
-    ownUsers,
-    clock,
+    ...{ mirror, skills, ownUsers, clock, limits: settings.limits },
   });
   const lease = new RepeatedTask({
     clock,

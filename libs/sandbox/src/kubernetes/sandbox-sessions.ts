@@ -1,5 +1,5 @@
 import { BugError, UnavailableError } from '@caribou/contracts';
-import { commandIdentity, systemClock } from '@caribou/core';
+import { type CopyMirror, type CopyMirrors, systemClock } from '@caribou/core';
 import type { SandboxSpec } from '../drivers/driver.js';
 import type { SandboxSettings } from '../drivers/settings.js';
 import type { Cluster } from './cluster.js';
@@ -38,15 +38,16 @@ export class SandboxSessions {
    * @throws {UnavailableError} with what to change; nothing new is left then
    */
   async make(sandbox: SandboxSpec, { fresh }: { readonly fresh: boolean }): Promise<void> {
-    const { settings } = this.options;
-    await settings.mounts.prepareData(sandbox, process.getuid?.() === 0 ? commandIdentity() : undefined);
     await this.end(sandbox);
-    const pod = await this.acquire(sandbox, { fresh });
+    const copy = this.mirrors.open(sandbox);
+    copy.catch(() => undefined); // Its failure is thrown where it is used.
     try {
-      this.sessions.set(sandbox.sandboxId, await this.open(sandbox, pod));
+      await this.open(sandbox, await this.acquire(sandbox, { fresh }), copy);
     } catch (error) {
-      await this.options.cluster.remover.remove(pod);
+      await copy.then((mirror) => mirror.close()).catch(() => undefined);
       throw error;
+    } finally {
+      this.options.warm.refill();
     }
   }
 
@@ -120,15 +121,26 @@ export class SandboxSessions {
     throw ended.reason;
   }
 
-  private open(sandbox: SandboxSpec, pod: RunningPod): Promise<PodSession> {
-    const { settings, egress } = this.options;
-    const { mirrors } = settings;
+  /** Opens the session of an acquired pod, which is deleted when that fails. */
+  private async open(sandbox: SandboxSpec, pod: RunningPod, copy: Promise<CopyMirror>): Promise<void> {
+    const { settings, egress, cluster } = this.options;
+    try {
+      const session = await openPodSession({
+        ...{ sandbox, pod, settings, egress, mirror: await copy, skills: this.mirrors, clock: systemClock },
+        // Either the pod's user namespace or its user is nobody else's.
+        ownUsers: true,
+      });
+      this.sessions.set(sandbox.sandboxId, session);
+    } catch (error) {
+      await cluster.remover.remove(pod);
+      throw error;
+    }
+  }
+
+  private get mirrors(): CopyMirrors {
+    const { mirrors } = this.options.settings;
     if (mirrors === undefined) throw new BugError('the kubernetes driver needs mirrors of the copies of threads');
-    return openPodSession({
-      ...{ sandbox, pod, settings, mirrors, egress, clock: systemClock },
-      // Either the pod's user namespace or its user is nobody else's.
-      ownUsers: true,
-    });
+    return mirrors;
   }
 }
 

@@ -71,10 +71,7 @@ export class WarmPods {
   async take(sandbox: SandboxSpec): Promise<RunningPod | undefined> {
     for (let pod = this.ready.shift(); pod !== undefined; pod = this.ready.shift()) {
       try {
-        if (await this.adopt(pod, sandbox)) {
-          this.refill();
-          return pod;
-        }
+        if (await this.adopt(pod, sandbox)) return pod;
       } catch (error) {
         await this.options.remover.remove(pod);
         throw error;
@@ -99,7 +96,8 @@ export class WarmPods {
     return false;
   }
 
-  private refill(): void {
+  /** Begins to make what is missing, after the sandbox that has taken one is ready: that needs the API server first. */
+  refill(): void {
     this.filling ??= this.fill()
       .catch(this.options.onFailure)
       .finally(() => {
