@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { missingForPodNetworks, waitFor } from '@caribou/testing';
@@ -162,5 +162,21 @@ describeWithPods('managers', () => {
 
     expect(await other.list()).toEqual([]);
     expect(await other.domain()).toBe(`${cluster.server.url}/caribou-sandboxes`);
+  });
+});
+
+describeWithPods('a sandbox whose files cannot be opened', () => {
+  test('has no pod, and the reason is the disk', async () => {
+    const spec = { ...sandbox, sandboxId: 'caribou-no-files', userId: 'without', threadId: 't2' };
+    mkdirSync(join(home, 'users'), { recursive: true });
+    writeFileSync(join(home, 'users', 'without'), 'a file where a directory has to be');
+
+    await expect(driver.create(spec, { fresh: true })).rejects.toMatchObject({
+      name: 'UnavailableError',
+      message: expect.stringMatching(/files of the thread cannot be opened .*ENOTDIR/),
+    });
+    await waitFor(() => pods().every(({ metadata }) => metadata.labels[POD_LABEL.sandbox] !== spec.sandboxId), {
+      what: 'the end of its pod',
+    });
   });
 });
