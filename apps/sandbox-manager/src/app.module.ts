@@ -158,7 +158,7 @@ export function connectParts(config: Config, logger: Logger): ManagerParts {
     finished,
     maxRunning: MAX_RUNNING,
   });
-  measureHoldings(metrics, { pool, executor, finished, maxSandboxes: config.sandbox.maxBoxes });
+  measureHoldings(metrics, { pool, executor, finished, drivers, maxSandboxes: config.sandbox.maxBoxes });
   const diskBytes = (thread: ThreadKey): number | undefined => quota.lastUsage(thread)?.bytes;
   const checks = checksOf({ managerId, registry, drivers, volume: plane.isStored ? undefined : volume });
   return {
@@ -226,13 +226,15 @@ interface Holdings {
   readonly pool: SandboxPool;
   readonly executor: Executor;
   readonly finished: FinishedExecutions;
+  readonly drivers: Pick<SandboxDrivers, 'warmSandboxes'>;
   readonly maxSandboxes: number;
 }
 
-function measureHoldings(metrics: Metrics, { pool, executor, finished, maxSandboxes }: Holdings): void {
+function measureHoldings(metrics: Metrics, { pool, executor, finished, drivers, maxSandboxes }: Holdings): void {
   metrics.measureSlots('sandboxes', { used: () => pool.size, limit: maxSandboxes });
   metrics.measureSlots('executions', { used: () => executor.size, limit: MAX_RUNNING });
   metrics.measureCache('finished_executions', finished.bytes);
+  metrics.measure('warm_sandboxes', () => drivers.warmSandboxes());
 }
 
 /** The sandbox drivers of this machine with their mounts, quotas and egress proxy. */

@@ -27,6 +27,7 @@ const figures = {
   open_streams: 'Event streams and other long answers that are open',
   slow_reader_bytes: 'Bytes that wait for slow readers of event streams',
   pending_threads: 'Threads with a run that waits or is under way, of all users',
+  warm_sandboxes: 'Sandboxes that wait for a thread',
   draining: '1 from the signal to stop until the end of this process, else 0',
   redis_memory_ratio: 'Used part of the maxmemory of Redis, 0 to 1; 0 without a maxmemory',
 } as const;

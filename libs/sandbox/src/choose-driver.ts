@@ -18,6 +18,8 @@ export interface SandboxDrivers {
   ofKind(kind: SandboxDriverKind): Promise<SandboxDriver>;
   /** All drivers that the settings allow and that can be used here now. */
   usable(): Promise<readonly SandboxDriver[]>;
+  /** How many sandboxes wait for a thread, of all drivers. */
+  warmSandboxes(): number;
   /** Ends what the drivers have besides sandboxes. They are not used any more. */
   close(): Promise<void>;
 }
@@ -107,6 +109,7 @@ export function chooseAmong(
         candidates.filter(({ driver }) => driver.kind === kind),
         `this thread began in a ${kind} sandbox, which is not available here`,
       ),
+    warmSandboxes: () => candidates.reduce((sum, { driver }) => sum + (driver.warmSandboxes?.() ?? 0), 0),
     close: async () => {
       await Promise.all(candidates.map(async ({ driver }) => driver.close?.()));
     },

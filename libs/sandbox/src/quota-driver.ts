@@ -42,6 +42,7 @@ export function withinQuota(driver: SandboxDriver, quota: ThreadQuota, clock: Cl
     domain: () => driver.domain(),
     list: () => driver.list(),
     removeInstance: (listed) => driver.removeInstance(listed),
+    warmSandboxes: () => driver.warmSandboxes?.() ?? 0,
     close: () => driver.close?.() ?? Promise.resolve(),
     exec: async (sandbox, command, signal) => {
       const usage = await quota.usage(sandbox);

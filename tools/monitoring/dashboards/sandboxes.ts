@@ -40,6 +40,12 @@ export const sandboxes: Dashboard = {
           ],
         },
         {
+          title: 'Warm sandboxes',
+          about: 'Pods that wait for a thread, by sandbox-manager.',
+          unit: 'short',
+          queries: [{ expr: series('caribou_warm_sandboxes'), legend: '{{instance}}' }],
+        },
+        {
           title: 'Replies that are remembered',
           about: 'Bytes of finished executions, of which callers may ask again.',
           unit: 'bytes',

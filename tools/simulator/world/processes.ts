@@ -136,6 +136,7 @@ export function startManager(world: SimEnvironment, process: SimProcess): void {
       forNewThread: only,
       ofKind: only,
       usable: () => Promise.resolve([driver]),
+      warmSandboxes: () => 0,
       close: () => Promise.resolve(),
     },
     sandboxIdOf: ({ threadId }) => `sandbox-${threadId}`,

@@ -101,6 +101,8 @@ export interface SandboxDriver {
    * @throws {UnavailableError} when the engine does not answer
    */
   removeInstance(listed: SandboxInfo): Promise<void>;
+  /** How many sandboxes wait for a thread that needs one at once; without it the driver makes none ahead. */
+  warmSandboxes?(): number;
   /** Ends what the driver has besides sandboxes that were created, such as connections. It is not used any more. */
   close?(): Promise<void>;
 }

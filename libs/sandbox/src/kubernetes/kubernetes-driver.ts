@@ -39,6 +39,7 @@ export class KubernetesDriver implements SandboxDriver {
   private readonly mutex = new KeyedMutex();
   private readonly egress: PodEgress | undefined;
   private opening: Promise<Opened> | undefined;
+  private warm: WarmPods | undefined;
   private hasUserNamespace: boolean;
 
   /** `onFailure` gets the failures that no caller sees, such as those of deletions that are repeated. */
@@ -52,9 +53,8 @@ export class KubernetesDriver implements SandboxDriver {
     this.egress = network === undefined ? undefined : new PodEgress({ network, host: proxyHost, port: proxyPort });
   }
 
-  /** Pods that threads get at once. */
-  async warmPods(): Promise<number> {
-    return (await this.opening)?.warm.size ?? 0;
+  warmSandboxes(): number {
+    return this.warm?.size ?? 0;
   }
 
   async probe(): Promise<Probe> {
@@ -179,6 +179,7 @@ export class KubernetesDriver implements SandboxDriver {
       start: (signal) => starter.start({ ...warmPurpose(managerId), hasUserNamespace: hasUserNamespace() }, signal),
       hold: (pod) => holdWarmPod(pod, settings),
     });
+    this.warm = warm;
     return { cluster, warm, sessions: new SandboxSessions({ settings, cluster, warm, egress, hasUserNamespace }) };
   }
 }

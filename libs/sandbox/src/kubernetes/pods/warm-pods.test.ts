@@ -22,7 +22,7 @@ const warmPods = () =>
       metadata.deletionTimestamp === undefined,
   );
 const untilWarm = (count: number) =>
-  waitFor(async () => (await driver.warmPods()) === count && warmPods().length === count, {
+  waitFor(() => driver.warmSandboxes() === count && warmPods().length === count, {
     what: `${count} warm pods`,
     timeoutMs: 30_000,
   });
