@@ -13,7 +13,8 @@ import {
 } from '@caribou/core';
 import { FileRefusedError } from '../file-refused.js';
 import { readTrees } from '../plane/store/object-tree-store.js';
-import { sizeOf, toTreeText, type TreeSize } from '../plane/tree/tree-nodes.js';
+import { toTreeText } from '../plane/tree/tree-nodes.js';
+import { sizeOf, type TreeSize } from '../plane/tree/tree-size.js';
 
 export interface TreeParts {
   readonly trees: TreeStore;

@@ -1,7 +1,7 @@
 import { ConflictError } from '@caribou/contracts';
 import { type FileHead, type FileTree, type StoredFile, type ThreadKey, VIRTUAL_ROOT } from '@caribou/core';
 import { FileRefusedError } from '../file-refused.js';
-import type { TreeSize } from '../plane/tree/tree-nodes.js';
+import type { TreeSize } from '../plane/tree/tree-size.js';
 import { treeFiles } from '../plane/tree/tree-files.js';
 import type { FileEntry, IntakeOptions, StagedFile, UploadIntake } from '../uploads/upload-intake.js';
 import { changeTree, findNode, type TreeParts } from './changed-tree.js';

@@ -4,7 +4,7 @@ import { type DataDirectory, filePartOf, type FileTree, type ThreadKey, VIRTUAL_
 import { sha256Of } from '../file-hash.js';
 import { FileRefusedError, QuotaExceededError } from '../file-refused.js';
 import { treeFiles } from '../plane/tree/tree-files.js';
-import type { TreeSize } from '../plane/tree/tree-nodes.js';
+import type { TreeSize } from '../plane/tree/tree-size.js';
 import { type QuotaLimits, quotaExcess } from '../quota/workspace-quota.js';
 import type { TextReplacement } from '../text/replace-text.js';
 import { readUpTo } from '../open-file.js';

@@ -2,10 +2,8 @@ import { closeSync } from 'node:fs';
 import {
   FILE_PARTS,
   type FileHead,
-  type FileNode,
   type FilePart,
   type FileTree,
-  type FindContent,
   type StoredFile,
   type ThreadKey,
   type TreeNode,
@@ -16,9 +14,11 @@ import { isSettled } from '../local/scan.js';
 import { modifiedMsOf, sameStamp, type Stamp } from '../local/stamps.js';
 import { readTrees } from '../store/object-tree-store.js';
 import { mergeChanges } from '../tree/merge-tree.js';
-import { NEW_DIRECTORY, parentOf, partOfPath, sameNode, sizeOf } from '../tree/tree-nodes.js';
+import { NEW_DIRECTORY, parentOf, partOfPath, sameNode } from '../tree/tree-nodes.js';
+import { sizeOf } from '../tree/tree-size.js';
 import { localSource } from '../local/local-source.js';
 import { contentsOfWrite } from './begun-writes.js';
+import { contentsIn } from './known-contents.js';
 import type { CopyParts } from './open-copy.js';
 import type { FoundChanges, StoredChanges } from './publication.js';
 import { sameTrees } from './refresh.js';
@@ -207,20 +207,6 @@ function isClosedFile(local: LocalTree, path: string): boolean {
     if (isClosed(error)) return true;
     throw error;
   }
-}
-
-/** Finds contents of the trees, under any path, that a candidate may have by its size. */
-function contentsIn(trees: readonly FileTree[], candidates: readonly Candidate[]): FindContent {
-  const sizes = new Set(candidates.map(({ stamp }) => stamp.size));
-  const alike = new Map<string, FileNode>();
-  if (sizes.size === 0) return () => undefined;
-  for (const tree of trees) {
-    for (const node of tree.values()) if (node.kind === 'file' && sizes.has(node.size)) alike.set(node.sha256, node);
-  }
-  return ({ size, sha256 }) => {
-    const file = alike.get(sha256);
-    return file?.size === size ? file.content : undefined;
-  };
 }
 
 /** A data directory as it was made, of which the tree has nothing. */

@@ -43,6 +43,8 @@ const SAMPLES = 1_024;
 /** A starting point with a larger part of the tree is replaced by what is in it. */
 const MAX_PART = 1 / 4;
 const MAX_OPENED = 32;
+/** By how much of its size an index may grow or shrink before it is sampled again. */
+const MAX_GROWTH = 1 / 8;
 /** Names of a directory that is opened. */
 const MAX_NAMES = 2_000;
 /** Bytes of the arguments of both processes; Linux admits 128 KiB at least, with the environment. */
@@ -159,8 +161,24 @@ function halvesOf(starts: readonly Start[]): readonly [readonly Start[], readonl
   return weightOf(left) >= weightOf(right) ? [left, right] : [right, left];
 }
 
-/** How many of the sampled paths lie at or below each path. */
+interface Samples {
+  readonly size: number;
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** Of indexes that are in memory. */
+const samplesOf = new WeakMap<ReadonlyMap<string, unknown>, Samples>();
+
+/** How many of some paths lie at or below each path: of those that were there when the index had about as many. */
 function sampleOf(known: ReadonlyMap<string, unknown>): ReadonlyMap<string, number> {
+  const former = samplesOf.get(known);
+  if (former !== undefined && Math.abs(former.size - known.size) <= MAX_GROWTH * former.size) return former.counts;
+  const counts = newSample(known);
+  samplesOf.set(known, { size: known.size, counts });
+  return counts;
+}
+
+function newSample(known: ReadonlyMap<string, unknown>): ReadonlyMap<string, number> {
   const step = Math.max(1, Math.floor(known.size / SAMPLES));
   const samples = new Map<string, number>();
   let at = 0;

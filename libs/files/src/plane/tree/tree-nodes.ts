@@ -5,7 +5,6 @@ import {
   type FileNode,
   type FilePart,
   filePartOf,
-  type FileTree,
   parseVirtualPath,
   type TreeNode,
 } from '@caribou/core';
@@ -68,26 +67,6 @@ export function sameNode(left: TreeNode | undefined, right: TreeNode | undefined
   return (
     right.kind === 'file' && left.mode === right.mode && left.modifiedMs === right.modifiedMs && sameBytes(left, right)
   );
-}
-
-export interface TreeSize {
-  /** Bytes of all files. */
-  readonly bytes: number;
-  /** Files and links; directories do not count. */
-  readonly files: number;
-}
-
-export function sizeOf(trees: Iterable<FileTree>): TreeSize {
-  let bytes = 0;
-  let files = 0;
-  for (const tree of trees) {
-    for (const node of tree.values()) {
-      if (node.kind === 'directory') continue;
-      files += 1;
-      if (node.kind === 'file') bytes += node.size;
-    }
-  }
-  return { bytes, files };
 }
 
 /** @throws {TooLargeError} */
