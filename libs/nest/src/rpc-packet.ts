@@ -1,4 +1,4 @@
-const decoder = new TextDecoder();
+import { utf8Text } from '@caribou/core';
 
 /** A request in Nest's protocol; without an id it is an event without a reply. */
 export interface RpcPacket {
@@ -25,7 +25,7 @@ export function readPacket(
 
 function jsonOrUndefined(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(decoder.decode(bytes));
+    return JSON.parse(utf8Text(bytes));
   } catch (cause) {
     if (cause instanceof SyntaxError) return undefined;
     throw cause;

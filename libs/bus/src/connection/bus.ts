@@ -11,6 +11,7 @@ import type {
 } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
 import type { z } from 'zod';
+import type { LongTexts } from '../rpc/long-texts.js';
 
 /** The JetStream streams by role; their names and subjects are defined in @caribou/contracts. */
 export type StreamRole = 'turns' | 'subagents' | 'memory' | 'deadLetters';
@@ -223,6 +224,8 @@ export interface CallOptions {
   /** Timeout in milliseconds, instead of the contract's. */
   readonly timeoutMs?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What has encoded long texts of the payload before. */
+  readonly texts?: LongTexts;
 }
 
 /** The procedure and its subject: the contract's name, or the subject of one manager. */

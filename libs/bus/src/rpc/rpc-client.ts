@@ -11,10 +11,12 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import { headers, type Msg } from 'nats';
+import { utf8Text } from '@caribou/core';
 import { z } from 'zod';
 import type { RpcClient } from '../connection/bus.js';
 import { natsFailure } from '../connection/nats-errors.js';
 import type { NatsLink } from '../connection/nats-link.js';
+import { type Fields, LongTexts } from './long-texts.js';
 
 export interface RequestOptions {
   readonly timeoutMs: number;
@@ -36,9 +38,6 @@ export type SendRequest = (subject: string, payload: Uint8Array, options: Reques
 /** What a Nest handler answers: one packet with a response or an error. */
 const Packet = z.looseObject({ response: z.unknown().optional(), err: z.unknown().optional() });
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
 /** A client for Nest's handlers in Nest's packet format; `send` carries the packets. */
 export function createRpcClient(send: SendRequest): RpcClient {
   return {
@@ -48,8 +47,8 @@ export function createRpcClient(send: SendRequest): RpcClient {
         throw new InvalidRequestError(`${contract.name}: ${z.prettifyError(request.error)}`);
       }
       const timeoutMs = options.timeoutMs ?? contract.timeoutMs;
-      const packet = { pattern: subject, data: request.data, id: newId() };
-      const data = await send(subject, encoder.encode(JSON.stringify(packet)), {
+      const packet = packetOf(subject, request.data, options.texts ?? new LongTexts());
+      const data = await send(subject, packet, {
         timeoutMs,
         ...omitUndefined({ headers: options.headers, signal: options.signal }),
       });
@@ -57,6 +56,14 @@ export function createRpcClient(send: SendRequest): RpcClient {
     },
   };
 }
+
+/** A request in Nest's format. */
+const packetOf = (pattern: string, data: unknown, texts: LongTexts): Uint8Array =>
+  Buffer.concat([
+    Buffer.from(`{"pattern":${JSON.stringify(pattern)},"data":`),
+    ...texts.object(data as Fields),
+    Buffer.from(`,"id":"${newId()}"}`),
+  ]);
 
 function readReply<Reply extends z.ZodType>(
   contract: RpcContract<z.ZodType, Reply>,
@@ -76,7 +83,7 @@ function readReply<Reply extends z.ZodType>(
 
 function jsonOrUndefined(data: Uint8Array): unknown {
   try {
-    return JSON.parse(decoder.decode(data));
+    return JSON.parse(utf8Text(data));
   } catch (cause) {
     if (cause instanceof SyntaxError) return undefined;
     throw cause;

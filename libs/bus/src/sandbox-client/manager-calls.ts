@@ -4,6 +4,7 @@ import {
   FencedError,
   machineSubject,
   managerSubject,
+  omitUndefined,
   NotFoundError,
   type RpcContract,
   SandboxAcquire,
@@ -13,6 +14,7 @@ import type { CalledExecution, Clock, Logger, SandboxScope } from '@caribou/core
 import type { z } from 'zod';
 import { type ExecutionOutcomes, isAway, ManagerGone } from './execution-outcomes.js';
 import type { RpcClient } from '../connection/bus.js';
+import type { LongTexts } from '../rpc/long-texts.js';
 
 /** A thread's sandbox and the manager process that holds it. */
 export interface HeldSandbox {
@@ -62,6 +64,8 @@ export interface ManagerRequest<Reply extends z.ZodType> {
   readonly signal: AbortSignal;
   /** The execution that it requests; absent for a request that changes nothing. */
   readonly execution?: CalledExecution;
+  /** What has encoded long texts of the request before. */
+  readonly texts?: LongTexts;
 }
 
 /**
@@ -181,7 +185,7 @@ export class ManagerCalls {
   }
 
   private async askOnce<Reply extends z.ZodType>(
-    { contract, scope, request, signal }: ManagerRequest<Reply>,
+    { contract, scope, request, signal, texts }: ManagerRequest<Reply>,
     sandbox: HeldSandbox,
     timeoutMs: number,
   ): Promise<z.output<Reply>> {
@@ -200,6 +204,7 @@ export class ManagerCalls {
       return await this.options.bus.call({ contract, subject }, payload, {
         signal: AbortSignal.any([signal, gone.signal]),
         timeoutMs: Math.max(timeoutMs, 1),
+        ...omitUndefined({ texts }),
       });
     } catch (cause) {
       if (!isOfAnotherManager(cause)) throw cause;

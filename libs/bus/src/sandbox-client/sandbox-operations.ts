@@ -9,6 +9,7 @@ import {
 } from '@caribou/contracts';
 import { type CalledExecution, mapOperations, type SandboxCall, type SandboxCalls } from '@caribou/core';
 import type { z } from 'zod';
+import { LongTexts } from '../rpc/long-texts.js';
 import type { ManagerCalls } from './manager-calls.js';
 
 interface Execution<Name extends SandboxOperation> {
@@ -55,13 +56,16 @@ function remoteOperation<Name extends SandboxOperation>(calls: ManagerCalls, nam
   return (scope, request, signal) => {
     if (executed === undefined) return calls.ask({ contract, scope, signal, request });
     const { key, args } = executed.identify(request);
-    const argsHash = hashArguments(args);
+    const texts = new LongTexts();
+    const argsHash = hashArguments(args, texts);
     const execution = { key, argsHash, kind: executed.kind, epoch: scope.epoch };
-    return calls.ask({ contract, scope, signal, execution, request: { ...request, args_hash: argsHash } });
+    return calls.ask({ contract, scope, signal, execution, request: { ...request, args_hash: argsHash }, texts });
   };
 }
 
-function hashArguments(args: Readonly<Record<string, string | boolean>>): string {
-  const canonical = JSON.stringify(Object.entries(args).sort(([left], [right]) => (left < right ? -1 : 1)));
-  return createHash('sha256').update(canonical).digest('hex');
+function hashArguments(args: Readonly<Record<string, string | boolean>>, texts: LongTexts): string {
+  const canonical = Object.entries(args).sort(([left], [right]) => (left < right ? -1 : 1));
+  const hash = createHash('sha256');
+  for (const piece of texts.entries(canonical)) hash.update(piece);
+  return hash.digest('hex');
 }

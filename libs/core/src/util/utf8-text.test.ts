@@ -1,0 +1,12 @@
+import fc from 'fast-check';
+import { utf8Text } from './utf8-text.js';
+
+test('the text of any bytes is that of a decoder of UTF-8', () => {
+  const text = fc.oneof(fc.string(), fc.string({ unit: 'binary' })).map((each) => Buffer.from(each));
+  fc.assert(
+    fc.property(fc.oneof(text, fc.uint8Array()), fc.nat(3), (bytes, offset) => {
+      const part = bytes.subarray(Math.min(offset, bytes.byteLength));
+      expect(utf8Text(part)).toBe(new TextDecoder().decode(part));
+    }),
+  );
+});
