@@ -29,8 +29,8 @@ export interface ObjectBytes {
    */
   readonly sha256?: string;
   /**
-   * The object is needed once this resolves, and not at all when it rejects: a store may wait for it when the bytes are where they are to
-   * be, and fail with its reason.
+   * The object is needed once this resolves, and not at all when it rejects: a store that waits for it fails with its reason then, and has no
+   * such object, or the one from before. Until then it may have it or not.
    */
   readonly needed?: Promise<unknown>;
 }

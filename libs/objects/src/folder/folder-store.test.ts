@@ -62,26 +62,46 @@ describe('files', () => {
     expect(readdirSync(root)).toEqual(['TEMPORARY']);
   });
 
-  test.each([true, false])(
-    'an object gets its place when it is needed, and leaves nothing when it is not; durable: %s',
-    async (durable) => {
+  describe.each([true, false])('an object that may not be needed; durable: %s', (durable) => {
+    const bytes = Buffer.from('x');
+    const never = (): Promise<never> => Promise.reject(new RangeError('no room'));
+    const textOf = async (store: OpenedStore): Promise<string> =>
+      (await readAll((await store.get('a/b')).body)).toString();
+
+    test('is there when it turns out to be needed', async () => {
       const { root, store } = newStore({ durable });
       let decide = (): void => undefined;
       const needed = new Promise<void>((resolve) => (decide = resolve));
-      const bytes = Buffer.from('x');
-      const put = store.put('a/b', { bytes, needed });
-      const temporaries = (): string[] => readdirSync(join(root, 'TEMPORARY'));
-      await waitFor(() => readdirSync(root).includes('a'), { what: 'the directory of the object' });
-      expect([await store.head('a/b'), temporaries().length]).toEqual([undefined, 1]);
+      let isStored = false;
+      const put = store.put('a/b', { bytes, needed }).then(() => (isStored = true));
+      await waitFor(async () => (await store.head('a/b')) !== undefined, { what: 'the object' });
+      expect(isStored).toBe(false);
       decide();
       await put;
-      expect(await store.head('a/b')).toMatchObject({ size: 1 });
-      await expect(store.put('a/c', { bytes, needed: Promise.reject(new RangeError('no room')) })).rejects.toThrow(
-        'no room',
-      );
-      expect([await store.head('a/c'), temporaries()]).toEqual([undefined, []]);
-    },
-  );
+      expect([await textOf(store), readdirSync(join(root, 'TEMPORARY'))]).toEqual(['x', []]);
+    });
+
+    test('leaves nothing when it is not', async () => {
+      const { root, store } = newStore({ durable });
+      await expect(store.put('a/b', { bytes, needed: never() })).rejects.toThrow('no room');
+      let refuse = (): void => undefined;
+      const needed = new Promise<void>((_, reject) => (refuse = () => reject(new RangeError('no room'))));
+      const put = store.put('a/c', { bytes, needed });
+      await waitFor(async () => (await store.head('a/c')) !== undefined, { what: 'the object' });
+      refuse();
+      await expect(put).rejects.toThrow('no room');
+      expect([readdirSync(root), readdirSync(join(root, 'TEMPORARY'))]).toEqual([['TEMPORARY'], []]);
+    });
+
+    test('replaces another one only when it is needed', async () => {
+      const { root, store } = newStore({ durable });
+      await store.put('a/b', { bytes: Buffer.from('former') });
+      await expect(store.put('a/b', { bytes, needed: never() })).rejects.toThrow('no room');
+      expect([await textOf(store), readdirSync(join(root, 'TEMPORARY'))]).toEqual(['former', []]);
+      await store.put('a/b', { bytes, needed: Promise.resolve() });
+      expect(await textOf(store)).toBe('x');
+    });
+  });
 
   test('directories without objects are removed, also while others are stored in them', async () => {
     const { root, store } = newStore({ durable: false });

@@ -40,10 +40,24 @@ export class FolderObjectStore implements OpenedStore {
     checkBody(body);
     const { path: root, isDurable } = this.#settings;
     const needed = 'bytes' in body ? body.needed : undefined;
+    // It may reject before it is waited for.
+    needed?.catch(() => undefined);
     const target = { root, file: fileOf(root, key), isDurable, needed, durableDirectories: this.#durableDirectories };
-    await this.#inTime({ signal, bytes: sizeOf(body) }, (stop) =>
-      writeObject(openChecked(key, body), { ...target, signal: stop }),
-    );
+    await this.#inTime({ signal, bytes: sizeOf(body) }, async (stop) => {
+      await writeObject(openChecked(key, body), { ...target, signal: stop });
+      await this.#untilNeeded(key, needed, stop);
+    });
+  }
+
+  /** A new object that is not needed after all is removed. */
+  async #untilNeeded(key: string, needed: Promise<unknown> | undefined, stop: AbortSignal): Promise<void> {
+    try {
+      await needed;
+    } catch (error) {
+      // One that stays is referenced by nothing; why it is not needed matters more.
+      await removeObjects(this.#settings.path, [key], stop).catch(() => undefined);
+      throw error;
+    }
   }
 
   async get(key: string, range?: ObjectRange, signal?: AbortSignal): Promise<ObjectContent> {

@@ -21,7 +21,7 @@ export interface WriteOptions {
   readonly isDurable: boolean;
   /** Of this process; the call adds to it. */
   readonly durableDirectories: DurableDirectories;
-  /** The file is renamed to the object's path after this resolves; if it rejects, no object is created. */
+  /** One that is to replace another waits for it: if it rejects, nothing is replaced. */
   readonly needed?: Promise<unknown> | undefined;
   readonly signal: AbortSignal;
 }
@@ -55,7 +55,7 @@ interface Draft {
 /** Whether there was no such object before. */
 async function placeObject(handle: FileHandle, { temporary, pieces }: Draft, options: WriteOptions): Promise<boolean> {
   const { file, isDurable, needed, signal } = options;
-  const absence = isDurable ? isAbsent(file) : Promise.resolve(true);
+  const absence = isDurable || needed !== undefined ? isAbsent(file) : Promise.resolve(true);
   absence.catch(() => undefined);
   try {
     for await (const piece of pieces) {
@@ -63,9 +63,8 @@ async function placeObject(handle: FileHandle, { temporary, pieces }: Draft, opt
       await handle.writeFile(piece);
     }
     const isNew = await absence;
-    if (!isNew) await handle.sync();
-    if (needed !== undefined) {
-      if (!options.durableDirectories.has(dirname(file))) await makeDirectory(options);
+    if (!isNew) {
+      if (isDurable) await handle.sync();
       await needed;
     }
     await moveToPlace(temporary, options);
