@@ -210,7 +210,7 @@ const parts: Readonly<Record<string, Part>> = {
   chain,
   memory,
   sandbox,
-  files,
+  files: files(options.before),
   tasks,
   fairness,
   adapter: adapterCost(options.before),
