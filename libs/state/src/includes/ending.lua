@@ -42,10 +42,12 @@ local function forget_run(record, run)
   release_base(record, run.fork_checkpoint_id)
 end
 
+local function end_event(status) return '{"kind":"end","status":"' .. status .. '"}' end
+
 -- Adds the terminal event and, for a run with a webhook, its event; the log remains for p.events_ttl_ms, the run's idempotency key for p.idempotency_ttl_ms.
--- `checkpoint` and `text`, which may be absent: those of the last step, for the trace.
-local function add_end(run, status, checkpoint, text)
-  add_event(run, '{"kind":"end","status":"' .. status .. '"}')
+-- `checkpoint` and `text`, which may be absent: those of the last step, for the trace. `has_event`: the terminal event is in the log already.
+local function add_end(run, status, checkpoint, text, has_event)
+  if not has_event then add_event(run, end_event(status)) end
   redis.call('PEXPIRE', events_key(run.run_id), p.events_ttl_ms)
   redis.call('SREM', in_flight_key, run.run_id)
   announce_end(run, status)

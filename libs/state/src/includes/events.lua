@@ -25,10 +25,13 @@ local function skip_numbers(run, last)
 end
 
 -- Adds a checkpoint event, and marks it as a position to trim to: a replay does not need the events before it. `before`, which
--- may be absent: a list of `count` events without its end, which is to be written with it.
-local function add_checkpoint_event(run, event, before, count)
+-- may be absent: a list of `count` events without its end, which is to be written with it, and `last`, which may be absent: an
+-- event after it in this list.
+local function add_checkpoint_event(run, event, before, count, last)
   run.border_bytes = run.bytes
-  if before then
+  if before and last then
+    add_event(run, before .. ',' .. event .. ',' .. last .. ']', count + 2)
+  elseif before then
     add_event(run, before .. ',' .. event .. ']', count + 1)
   else
     add_event(run, event)

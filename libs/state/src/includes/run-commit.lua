@@ -8,8 +8,9 @@
 -- @include checkpoint.lua
 -- @include ending.lua
 -- @include usage.lua
+-- `end_event`, which may be absent: it joins the list that is open, after the checkpoint's event.
 -- Returns the id of the checkpoint and its time, and the changed fields of the thread's and of the run's record, which the caller writes.
-local function commit_step(record, run)
+local function commit_step(record, run, end_event)
   local id, minted, created_at = mint_checkpoint(record)
   local last
   for index, events in ipairs(p.events) do
@@ -20,7 +21,7 @@ local function commit_step(record, run)
   end
   local text, event = take(), take()
   local shown = '{"checkpoint_id":"' .. id .. '","created_at":"' .. created_at .. '",' .. event:sub(2)
-  add_checkpoint_event(run, shown, last, p.events[#p.events])
+  add_checkpoint_event(run, shown, last, p.events[#p.events], end_event)
   local changed = write_checkpoint(record, p.commit, { id, minted, created_at, text }, run)
   return id, created_at, changed, count_usage(run)
 end

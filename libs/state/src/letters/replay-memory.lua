@@ -21,8 +21,7 @@ release()
 local after = cjson.decode(text).after
 redis.call('HDEL', jobs_key, field('attempts'), field('failing_since'), field('not_before'), field('seen'))
 redis.call('HSET', jobs_key, field('watermark'), math.min(after, number_of('watermark')))
-redis.call('HINCRBY', jobs_key, field('said'), 1)
-redis.call('HSET', jobs_key, field('said_ms'), now_ms)
+redis.call('HSET', jobs_key, field('said'), string.format('%.0f', now_us), field('said_ms'), now_ms)
 redis.call('ZADD', user_due_key, now_ms, p.member)
 ready_at(now_ms)
 for _, entry in ipairs(redis.call('LRANGE', KEYS[7], 0, -1)) do

@@ -36,7 +36,7 @@ export const memoryKeys = (keys: MemoryKeys): string[] => Object.values<string>(
 export async function readMemory(redis: RedisConnection, scope: MemoryScope): Promise<StoredMemory> {
   const keys = redis.keys.memory(scope);
   for (let read = 0; read < MAX_READS; read += 1) {
-    const reply = (await redis.run(scripts.read, [keys.record], [])) as Reply;
+    const reply = await readRecord(redis, keys.record);
     if (reply[0] === 'none') return NOTHING;
     const found = reply[0] === 'found' ? decode(reply) : { reason: `a ${String(reply[1])} instead of a record` };
     if ('document' in found) return found;
@@ -53,6 +53,19 @@ export async function readMemory(redis: RedisConnection, scope: MemoryScope): Pr
   throw new ConflictError('the memory was damaged again after each read', {
     details: { agent: scope.agent },
   });
+}
+
+/** The reply of `memory/read-memory.lua`, without that script where a plain command says the same: each run reads a memory. */
+async function readRecord(redis: RedisConnection, key: string): Promise<Reply> {
+  const fields = await redis.use((client) => client.hgetall(key).catch(foreignRecord));
+  if (fields === undefined) return (await redis.run(scripts.read, [key], [])) as Reply;
+  if (Object.keys(fields).length === 0) return ['none'];
+  return ['found', fields['document'] ?? null, fields['revision'] ?? null, fields['era'] ?? null];
+}
+
+/** @throws the error, unless it says that the key is no hash */
+function foreignRecord(error: unknown): undefined {
+  if (!(error instanceof Error && error.message.startsWith('WRONGTYPE'))) throw error;
 }
 
 function decode([, text, revision, era]: Reply): StoredMemory | { readonly reason: string } {

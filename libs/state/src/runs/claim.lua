@@ -29,7 +29,9 @@ if turns then
   function enter() enter_running(user, thread_id) end
 end
 if damage then return { 'damaged', damage } end
-local left_ms, last_owner = redis.call('PTTL', lease_key), redis.call('GET', owner_key)
+local last_owner = redis.call('GET', owner_key)
+-- No lease exists without an owner: both are written and removed together.
+local left_ms = last_owner and redis.call('PTTL', lease_key) or -2
 local is_repeated = last_owner and last_owner:match('^[^:]*') == p.owner
 if left_ms > 0 and not is_repeated and not has_died(redis.call('GET', lease_key)) then
   -- More than a whole lease is left when the clock went back: a dead owner would block the thread for that much longer.

@@ -80,8 +80,7 @@ end
 -- foreign type, which is returned, stops the script before it changes the thread. An entry without new messages has no effect.
 local function remember(job)
   local writes = {
-    { 'HINCRBY', job.jobs, 'said:' .. job.agent, 1 },
-    { 'HSET', job.jobs, 'said_ms:' .. job.agent, now_ms },
+    { 'HSET', job.jobs, 'said:' .. job.agent, string.format('%.0f', now_us), 'said_ms:' .. job.agent, now_ms },
     { 'ZADD', job.user_due, now_ms, job.member },
     { 'ZADD', job.due, now_ms, job.member },
   }
@@ -130,14 +129,16 @@ if rollback then
 else
   local fields = { 'status', p.status, 'ended_by', p.epoch }
   local used
+  -- The last step and the end are one entry of the log where nothing is between them.
+  local joins_end = p.commit and p.is_open and #p.more_events == 0
   if p.commit then
     p.commit.has_pruned = run.input_committed == '1'
-    checkpoint, created_at, thread_fields, used = commit_step(record, run)
+    checkpoint, created_at, thread_fields, used = commit_step(record, run, joins_end and end_event(p.status))
     append_list(fields, used)
     settle_goal_change(record, fields)
   end
   for _, events in ipairs(p.more_events) do add_event(run, take(), events) end
-  add_end(run, p.status, checkpoint ~= '' and checkpoint or nil, p.trace and take())
+  add_end(run, p.status, checkpoint ~= '' and checkpoint or nil, p.trace and take(), joins_end)
   if p.trace then store_trace_texts(p.trace.texts) end
   if run.replaces and record.head ~= base then
     -- Only a rollback of this run would show again the turn that it replaces, and the checkpoint at its end.

@@ -2,7 +2,7 @@
 --   KEYS[1..4]  due (of all users: member → since when it counts as quiet), user's due, running, jobs, in the order of
 --               MemoryJobKeys (keys.ts)
 --   ARGV[1]     JSON object p: member, agent, debounce_ms, and for the holder of a lease owner, epoch
--- Fields of jobs, each with `:<agent>`: said (how often messages were added), said_ms (when last), watermark, seen (marks
+-- Fields of jobs, each with `:<agent>`: said (another number after each turn that added messages), said_ms (when the last one did), watermark, seen (marks
 -- of messages), lease (owner:epoch), until (ms), epoch, attempts, failing_since (ms), not_before (ms). `floor` without
 -- an agent: entries up to it are excluded from extraction.
 -- A job is ready when its score in due, plus the debounce time, is over; a claim or a delay moves the score, so that the
