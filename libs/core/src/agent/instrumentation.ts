@@ -48,12 +48,15 @@ const MAX_DECISIONS = 20;
 /** A hook that took less and decided nothing has no span and no entry in the log line. */
 const SHOWN_FROM_MS = 1;
 
+type Parts = ReadonlyMap<string, Counted>;
+const NOTHING: Counted = { ms: 0, calls: 0, decisions: new Map() };
+
 /** Adds up what the middlewares of one run cost and decided. */
 export class ChainRecorder {
-  private readonly parts = new Map<string, Counted>();
+  /** The sums of the current step, and of all steps before it. */
+  private step = new Map<string, Counted>();
+  private before: Parts = new Map();
   private readonly epochMs: number;
-  /** The sums when the current step began. */
-  private before = new Map<string, Counted>();
 
   constructor(private readonly clock: Pick<Clock, 'now' | 'monotonicMs'>) {
     this.epochMs = clock.now() - clock.monotonicMs();
@@ -65,10 +68,8 @@ export class ChainRecorder {
   }
 
   recordDecision(middleware: string, decision: string): void {
-    const decisions = this.part(middleware)?.decisions;
-    const times = decisions?.get(decision);
-    if (decisions === undefined || (times === undefined && decisions.size >= MAX_DECISIONS)) return;
-    decisions.set(decision, (times ?? 0) + 1);
+    const part = this.part(middleware);
+    if (part !== undefined) countDecision(part, decision, 1);
   }
 
   /** Counts a call of a hook that took `ms`. */
@@ -81,28 +82,45 @@ export class ChainRecorder {
 
   /** The time in all hooks, and the middlewares that took time or decided something, the slowest first. */
   summary(): ChainSummary {
-    return summaryOf(this.parts);
+    return summaryOf(sumOf(this.before, this.step));
   }
 
   /** The same of the work since `beginStep`. */
   stepSummary(): ChainSummary {
-    const { before } = this;
-    return summaryOf(new Map([...this.parts].map(([name, part]) => [name, differenceOf(part, before.get(name))])));
+    return summaryOf(this.step);
   }
 
   beginStep(): void {
-    this.before = new Map(
-      [...this.parts].map(([name, part]) => [name, { ...part, decisions: new Map(part.decisions) }]),
-    );
+    this.before = sumOf(this.before, this.step);
+    this.step = new Map();
   }
 
   private part(middleware: string): Counted | undefined {
-    const known = this.parts.get(middleware);
-    if (known !== undefined || this.parts.size >= MAX_MIDDLEWARES) return known;
+    const known = this.step.get(middleware);
+    if (known !== undefined || this.step.size >= MAX_MIDDLEWARES) return known;
     const fresh = { ms: 0, calls: 0, decisions: new Map<string, number>() };
-    this.parts.set(middleware, fresh);
+    this.step.set(middleware, fresh);
     return fresh;
   }
+}
+
+function countDecision({ decisions }: Counted, decision: string, times: number): void {
+  const known = decisions.get(decision);
+  if (known === undefined && decisions.size >= MAX_DECISIONS) return;
+  decisions.set(decision, (known ?? 0) + times);
+}
+
+/** The sums of both. */
+function sumOf(before: Parts, step: Parts): Parts {
+  if (before.size === 0) return step;
+  const sums = new Map(before);
+  for (const [name, part] of step) {
+    const known = sums.get(name) ?? NOTHING;
+    const sum = { ms: known.ms + part.ms, calls: known.calls + part.calls, decisions: new Map(known.decisions) };
+    for (const [decision, times] of part.decisions) countDecision(sum, decision, times);
+    sums.set(name, sum);
+  }
+  return sums;
 }
 
 /** What the middlewares of a run, or of one step, cost together. */
@@ -111,24 +129,16 @@ export interface ChainSummary {
   readonly chain: readonly ChainPart[];
 }
 
-function summaryOf(parts: ReadonlyMap<string, Counted>): ChainSummary {
-  const all = [...parts].map(([middleware, { ms, calls, decisions }]) => ({
+function summaryOf(parts: Parts): ChainSummary {
+  const shown = [...parts].filter(([, { ms, decisions }]) => toTenths(ms) >= SHOWN_FROM_MS || decisions.size > 0);
+  const chain = shown.map(([middleware, { ms, calls, decisions }]) => ({
     middleware,
     ms: toTenths(ms),
     calls,
     decisions: [...decisions].map(([decision, times]) => (times === 1 ? decision : `${decision} ×${times}`)),
   }));
-  const shown = all.filter(({ ms, decisions }) => ms >= SHOWN_FROM_MS || decisions.length > 0);
   const durationMs = toTenths([...parts.values()].reduce((sum, { ms }) => sum + ms, 0));
-  return { durationMs, chain: shown.sort((one, other) => other.ms - one.ms) };
-}
-
-function differenceOf(now: Counted, before: Counted | undefined): Counted {
-  if (before === undefined) return now;
-  const decisions = [...now.decisions]
-    .map(([decision, times]) => [decision, times - (before.decisions.get(decision) ?? 0)] as const)
-    .filter(([, times]) => times > 0);
-  return { ms: now.ms - before.ms, calls: now.calls - before.calls, decisions: new Map(decisions) };
+  return { durationMs, chain: chain.sort((one, other) => other.ms - one.ms) };
 }
 
 const toTenths = (ms: number): number => Math.round(ms * 10) / 10;

@@ -29,7 +29,7 @@ export function tracedRequest(call: ModelCall, { before, after = [] }: StepMessa
       temperature: call.temperature,
       max_tokens: call.maxTokens,
     }),
-    system: systemText(call.system),
+    system: knownText(call.system),
     tools: toolsText(call.tools),
     messages: messageParts(call.messages, { before, after }),
   };
@@ -80,28 +80,29 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 const toText = (text: string): TracedText =>
   text.length > MAX_TEXT_CHARS ? { hash: `large-${text.length}` } : { hash: hashOf(text), text };
 
-/** The texts of messages that layers add to each request again are the same objects in most of them. */
+/** The messages that layers add are the same objects in some requests; one that is made again mostly has a text that is known. */
 const ofMessages = new WeakMap<Message, TracedText>();
 
 function messageText(message: Message): TracedText {
   const known = ofMessages.get(message);
   if (known !== undefined) return known;
-  const text = toText(JSON.stringify(message));
+  const text = knownText(JSON.stringify(message));
   ofMessages.set(message, text);
   return text;
 }
 
-const systems = new LRUCache<string, TracedText>({
+/** System prompts, and messages such as the context of a thread. */
+const texts = new LRUCache<string, TracedText>({
   max: 1_000,
   maxSize: 8 * 1024 * 1024,
   sizeCalculation: (_text, key) => key.length + 1,
 });
 
-function systemText(system: string): TracedText {
-  const known = systems.get(system);
+function knownText(whole: string): TracedText {
+  const known = texts.get(whole);
   if (known !== undefined) return known;
-  const text = toText(system);
-  systems.set(system, text);
+  const text = toText(whole);
+  texts.set(whole, text);
   return text;
 }
 

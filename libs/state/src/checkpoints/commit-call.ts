@@ -9,13 +9,12 @@ import {
   type ThreadState,
   omitUndefined,
 } from '@caribou/contracts';
-import { LRUCache } from 'lru-cache';
 import type { CommitRequest, ThreadHead } from '../ports/run-store.js';
 import { checkpointText } from './checkpoint-text.js';
 import { fieldsOf, HeadLog, type LogCounters, logOf, type LogPlan, planLog } from './head-log.js';
 import type { Sweep } from './log-sweep.js';
 import { entryCounts, type LogEntry } from '../events/log-entries.js';
-import { compressTexts, type StoredText } from '../redis/stored-text.js';
+import { compressShared, compressTexts, type StoredText } from '../redis/stored-text.js';
 import type { LedgerSettings, StoreSettings } from '../redis/store-settings.js';
 import { budgetCheck, usageParams } from '../usage/usage-call.js';
 
@@ -103,23 +102,8 @@ async function compressEntries(
   const context = added.values[at];
   if (context === undefined) return [...messages, ...added.values];
   const values: StoredText[] = [...added.values];
-  values[at] = await compressContext(context);
+  values[at] = await compressShared(context);
   return [...messages, ...values];
-}
-
-/** The stored forms of contexts: threads that a user begins on one day mostly have the same one. */
-const contexts = new LRUCache<string, StoredText>({
-  max: 1_000,
-  maxSize: 4 * 1024 * 1024,
-  sizeCalculation: (stored, text) => text.length + stored.length,
-});
-
-async function compressContext(text: string): Promise<StoredText> {
-  const known = contexts.get(text);
-  if (known !== undefined) return known;
-  const [stored = text] = await compressTexts([text]);
-  contexts.set(text, stored);
-  return stored;
 }
 
 function commitParams(draft: CheckpointDraft, plan: LogPlan, sweep: Sweep | null): CheckpointCall['params'] {

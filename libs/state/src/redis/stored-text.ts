@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync, type ZlibOptions } from 'node:zlib';
 import { BugError } from '@caribou/contracts';
+import { LRUCache } from 'lru-cache';
 
 /**
  * The JSON of a message as the log of a thread holds it: as text, or compressed (a buffer):
@@ -61,6 +62,25 @@ export async function compressTexts(texts: readonly string[]): Promise<StoredTex
     if (bytesLeft < 0) bytesLeft = DEFLATED_PER_TURN;
     stored.push(HEADER_BYTES + packed.length < plain.length ? withHeader(packed, plain.length) : text);
   }
+  return stored;
+}
+
+/** The stored forms of texts that many threads have. */
+const shared = new LRUCache<string, StoredText>({
+  max: 1_000,
+  maxSize: 8 * 1024 * 1024,
+  sizeCalculation: (stored, text) => text.length + stored.length,
+});
+
+/**
+ * The smaller form of a text that other threads probably have too, such as their context: those that a user begins on one day mostly have
+ * the same one. It is compressed once.
+ */
+export async function compressShared(text: string): Promise<StoredText> {
+  const known = shared.get(text);
+  if (known !== undefined) return known;
+  const [stored = text] = await compressTexts([text]);
+  shared.set(text, stored);
   return stored;
 }
 

@@ -1,7 +1,7 @@
 import type { StepTrace, ThreadKey } from '@caribou/core';
 import type { AdmitRequest } from '../ports/admission.js';
 import type { StoreSettings, TraceSettings } from '../redis/store-settings.js';
-import { compressTexts, type StoredText } from '../redis/stored-text.js';
+import { compressShared, type StoredText } from '../redis/stored-text.js';
 import { packText } from './packed-text.js';
 import { messageTexts, sharedTexts, type StepFacts, toStepText } from './step-text.js';
 import { REFRESH_MS } from './written-texts.js';
@@ -29,7 +29,8 @@ export async function traceStep(
   const ofUser = freshTexts(trace, userId, sharedTexts(step));
   const ofThread = freshTexts(trace, `${userId}/${threadId}`, messageTexts(step));
   const fresh = [...ofUser.texts, ...ofThread.texts];
-  const texts = [await packText(boundedText(step, facts)), ...(await compressTexts(fresh))];
+  const texts = [await packText(boundedText(step, facts))];
+  for (const text of fresh) texts.push(await compressShared(text));
   if (fresh.length === 0) return { ...NOTHING, params: { trace: {} }, texts };
   const { texts: key, ends } = trace.textKeys(userId);
   const ttl_ms = trace.retentionMs + 2 * REFRESH_MS;
