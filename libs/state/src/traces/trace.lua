@@ -60,22 +60,24 @@ end
 local MAX_TEXT_BYTES = 8 * 1024 * 1024
 local trace_texts_key = record_key .. ':trace-texts'
 
+-- Returns how many bytes remain.
 local function drop_trace_text(key, hash)
-  redis.call('HINCRBY', key, 'bytes', -redis.call('HSTRLEN', key, hash))
+  local left = redis.call('HINCRBY', key, 'bytes', -redis.call('HSTRLEN', key, hash))
   redis.call('HDEL', key, hash)
+  return left
 end
 
--- Removes texts whose time is over, and more of them when all are too large.
-local function prune_trace_texts(key, ends)
+-- Removes texts whose time is over, and more of them when all, which have so many bytes, are too large.
+local function prune_trace_texts(key, ends, bytes)
   for _, hash in ipairs(redis.call('ZRANGEBYSCORE', ends, '-inf', now_ms, 'LIMIT', 0, MAX_REMOVED)) do
-    drop_trace_text(key, hash)
+    bytes = drop_trace_text(key, hash)
     redis.call('ZREM', ends, hash)
   end
   for _ = 1, MAX_REMOVED do
-    if tonumber(redis.call('HGET', key, 'bytes') or 0) <= MAX_TEXT_BYTES then break end
+    if bytes <= MAX_TEXT_BYTES then break end
     local hash = redis.call('ZPOPMIN', ends)[1]
     if not hash then break end
-    drop_trace_text(key, hash)
+    bytes = drop_trace_text(key, hash)
   end
 end
 
@@ -84,12 +86,17 @@ end
 local function store_trace_texts(lists)
   for _, list in ipairs(lists or {}) do
     local key, ends = list.key or trace_texts_key, list.ends or trace_texts_key .. ':ends'
+    local added, bytes = 0, 0
     for _, hash in ipairs(list.hashes) do
       local text = take()
-      if redis.call('HSETNX', key, hash, text) == 1 then redis.call('HINCRBY', key, 'bytes', #text) end
+      if redis.call('HSETNX', key, hash, text) == 1 then
+        added = added + #text
+        bytes = redis.call('HINCRBY', key, 'bytes', #text)
+      end
       redis.call('ZADD', ends, now_ms + list.ttl_ms, hash)
     end
-    prune_trace_texts(key, ends)
+    -- The first ones, as of each new thread, have none beside them that could be removed.
+    if bytes > added or bytes > MAX_TEXT_BYTES then prune_trace_texts(key, ends, bytes) end
     redis.call('PEXPIRE', key, list.ttl_ms)
     redis.call('PEXPIRE', ends, list.ttl_ms)
   end
