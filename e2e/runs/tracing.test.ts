@@ -85,7 +85,7 @@ describe('traces', () => {
     const output = await waitForOutput(nth(stack.runners, 0), /"event":"chain\.end".*\n/);
     const lines = output
       .split('\n')
-      .filter((line) => line.includes('"event":"chain.end"'))
+      .filter((line) => line.includes('"event":"run.end"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>);
 
     expect(lines).toEqual([
@@ -94,6 +94,8 @@ describe('traces', () => {
         outcome: 'success',
         traceId: TRACE,
         durationMs: expect.any(Number) as unknown,
+        hooksMs: expect.any(Number) as unknown,
+        chain: expect.any(Array) as unknown,
       }),
     ]);
     expect(lines[0]).not.toHaveProperty('dropped');

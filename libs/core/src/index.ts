@@ -84,6 +84,7 @@ export { isUserMessage, userText } from './text/user-text.js';
 export type { RunContext } from './agent/run-context.js';
 export {
   ChainRecorder,
+  type ChainSummary,
   type Span,
   type TracedCall,
   type TraceFields,

@@ -82,8 +82,7 @@ export class RunExecutor {
     try {
       const outcome = await this.runToCompletion(run);
       const durationMs = Math.round(run.ageMs());
-      run.logger.info({ event: 'run.end', outcome, durationMs }, `run ${outcome}`);
-      run.recording.end(outcome);
+      run.logger.info({ event: 'run.end', outcome, durationMs, ...run.recording.end(outcome) }, `run ${outcome}`);
       metrics.runEnded(outcome);
       countBytes(metrics, run.writer.written);
       return outcome === 'handed_over' ? { kind: 'handed_over' } : { kind: 'ack', more: run.hasMore };
@@ -136,8 +135,7 @@ export class RunExecutor {
    */
   private async handleLostRun(run: StartedRun, error: unknown): Promise<Handling> {
     const kind = await releaseOrLose(run, error);
-    run.recording.end(kind, error);
-    run.logger.warn({ event: 'run.end', outcome: kind, error }, `run ${kind}`);
+    run.logger.warn({ event: 'run.end', outcome: kind, ...run.recording.end(kind, error), error }, `run ${kind}`);
     if (kind === 'lost') {
       this.ports.metrics.fenced();
       void noteLost(run, error);

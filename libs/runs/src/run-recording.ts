@@ -1,5 +1,5 @@
 import { type RunRecord, omitUndefined } from '@caribou/contracts';
-import { ChainRecorder, type Clock, type Logger } from '@caribou/core';
+import { ChainRecorder, type ChainSummary, type Clock } from '@caribou/core';
 import { StepRecorder } from './traces/step-recorder.js';
 import type { TraceSpan, Tracing } from '@caribou/observability';
 
@@ -17,16 +17,18 @@ export interface RunRecording {
   readonly steps?: StepRecorder;
   /** The run's span; absent when traces are off. */
   readonly span?: TraceSpan;
-  /** Logs what the chain did in one line, and ends the run's span. */
-  end(outcome: string, error?: unknown): void;
+  /** Ends the run's span; returns what the chain did, for the line in the log that says how the run ended. */
+  end(outcome: string, error?: unknown): EndedChain;
+}
+
+/** What the middlewares of a run took, in milliseconds, and decided. */
+export interface EndedChain {
+  readonly hooksMs: number;
+  readonly chain: ChainSummary['chain'];
 }
 
 /** Starts the recording; the run's span is a child of the request that admitted it. */
-export function recordRun(
-  { clock, tracing, storesTraces = false }: RecordingPorts,
-  run: RunRecord,
-  logger: Logger,
-): RunRecording {
+export function recordRun({ clock, tracing, storesTraces = false }: RecordingPorts, run: RunRecord): RunRecording {
   const span = tracing.on ? runSpan(tracing, run) : undefined;
   const recorder = new ChainRecorder(clock);
   return {
@@ -34,9 +36,9 @@ export function recordRun(
     ...(storesTraces ? { steps: new StepRecorder(recorder) } : {}),
     ...omitUndefined({ span }),
     end: (outcome, error) => {
-      const { durationMs, chain } = recorder.summary();
-      logger.info({ event: 'chain.end', outcome, durationMs, chain }, `chain: ${durationMs} ms`);
       span?.end({ fields: { 'caribou.outcome': outcome }, ...omitUndefined({ error }) });
+      const { durationMs: hooksMs, chain } = recorder.summary();
+      return { hooksMs, chain };
     },
   };
 }

@@ -44,7 +44,7 @@ export function startRun(ports: StartPorts, claimed: Claimed, sentMs: number): S
   const logger = loggerOf(ports, claimed);
   if (run.attempt > 1) ports.metrics.takenOver();
   else if (run.started_at !== null) ports.metrics.runStarted(Date.parse(run.started_at) - Date.parse(run.created_at));
-  const recording = recordRun(ports, run, logger);
+  const recording = recordRun(ports, run);
   recording.steps?.basedOn(head.state.messages);
   const startedMs = clock.monotonicMs();
   const renew = () => store.renew(lease);

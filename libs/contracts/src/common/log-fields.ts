@@ -37,6 +37,7 @@ export const logFields = [
   'middleware',
   'decision',
   'chain',
+  'hooksMs',
   'tool',
   'toolCallId',
   'sandboxId',
