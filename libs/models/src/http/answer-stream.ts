@@ -61,6 +61,8 @@ export class AnswerStream {
   });
   #clock: NodeJS.Timeout;
   #hasBegun = false;
+  /** Whether the part of the body that is read had an event. */
+  #hasArrived = false;
   #isClosed = false;
   #bytes = 0;
   #chars = 0;
@@ -98,6 +100,8 @@ export class AnswerStream {
     body.on('data', (part: Buffer) => {
       this.#bytes += part.length;
       if (!this.#isClosed) events.write(part);
+      if (this.#hasArrived && !this.#isClosed) this.#restartClock();
+      this.#hasArrived = false;
       const { wireBytes, eventBytes } = this.#options.limits;
       if (this.#bytes > wireBytes) this.#failAs('too_large', `limit ${wireBytes} bytes`);
       else if (events.unfinishedChars > eventBytes) this.#failAs('too_large', `limit ${eventBytes} bytes an event`);
@@ -121,7 +125,7 @@ export class AnswerStream {
       this.#end();
       return;
     }
-    this.#restartClock();
+    this.#hasArrived = true;
     const chunk = parseJson(data);
     this.#take(event === 'error' ? { kind: 'error', error: errorIn(chunk) } : this.#reader.read(chunk));
   };

@@ -123,7 +123,11 @@ interface PartOptions extends Pick<RedisOptions, 'onScript' | 'storesFiles'> {
 export class RedisConnection {
   readonly keys: StoreKeys;
   /** Members of the pending set whose threads have keys of the right types, as a script found in the last minute. */
-  readonly checkedThreads = new LRUCache<string, true>({ max: MAX_CHECKED_THREADS, ttl: CHECKED_FOR_MS });
+  readonly checkedThreads = new LRUCache<string, true>({
+    max: MAX_CHECKED_THREADS,
+    ttl: CHECKED_FOR_MS,
+    ttlResolution: 1_000,
+  });
   /** The same for all parts, so that a part stays empty when nothing is stored in it. */
   private readonly probeKey: string;
   /** Whether checkpoints name the generations of files. */

@@ -23,6 +23,8 @@ const FIRST_BINARY = 0xf8;
 const MIN_BYTES = 400;
 /** Texts that are compressed within one turn of the event loop, in bytes: half a millisecond of work. */
 const DEFLATED_PER_TURN = 16 * 1024;
+/** Size of the pieces of a compressed text. */
+const MAX_CHUNK_BYTES = 16 * 1024;
 /** Texts that are expanded within one turn of the event loop, in bytes. */
 const INFLATED_PER_TURN = 128 * 1024;
 
@@ -58,7 +60,9 @@ export async function compressTexts(texts: readonly string[]): Promise<StoredTex
     }
     const plain = Buffer.from(text);
     bytesLeft -= plain.length;
-    const packed = bytesLeft >= 0 ? deflateRawSync(plain, { dictionary }) : await deflateInPool(plain, { dictionary });
+    // One piece of memory that is as large as the text, and not one of 16 KiB, takes the result.
+    const options = { dictionary, chunkSize: Math.min(plain.length, MAX_CHUNK_BYTES) };
+    const packed = bytesLeft >= 0 ? deflateRawSync(plain, options) : await deflateInPool(plain, options);
     if (bytesLeft < 0) bytesLeft = DEFLATED_PER_TURN;
     stored.push(HEADER_BYTES + packed.length < plain.length ? withHeader(packed, plain.length) : text);
   }

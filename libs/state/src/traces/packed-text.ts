@@ -28,7 +28,7 @@ export async function packText(text: string): Promise<StoredText> {
   const plain = Buffer.from(text);
   if (plain.length < MIN_BYTES) return text;
   if (plain.length > MAX_PACKED_BYTES) return (await compressTexts([text]))[0] ?? text;
-  const packed = deflateRawSync(plain, { dictionary, memLevel: 4, windowBits: 12 });
+  const packed = deflateRawSync(plain, { dictionary, memLevel: 4, windowBits: 12, chunkSize: plain.length });
   return packed.length + 1 < plain.length ? Buffer.concat([Buffer.of(PACKED), packed]) : text;
 }
 

@@ -6,7 +6,7 @@ const MAX_KNOWN = 50_000;
 
 /** The texts that this process has stored lately, by hash and by the user or thread that they belong to. */
 export class WrittenTexts {
-  private readonly known = new LRUCache<string, true>({ max: MAX_KNOWN, ttl: REFRESH_MS });
+  private readonly known = new LRUCache<string, true>({ max: MAX_KNOWN, ttl: REFRESH_MS, ttlResolution: 1_000 });
 
   has(owner: string, hash: string): boolean {
     return this.known.has(`${owner}:${hash}`);
