@@ -61,13 +61,12 @@ local function damaged_run(run_id)
   if is_damaged(kwargs_key(run_id), 'string') then return kwargs_key(run_id) end
 end
 
--- Reads a hash as a table; nil when it does not exist.
+-- Reads a hash as a table, which Redis makes where a reply is a map; nil when it does not exist.
 local function read_hash(key)
-  local flat = redis.call('HGETALL', key)
-  if #flat == 0 then return nil end
-  local hash = {}
-  for index = 1, #flat, 2 do hash[flat[index]] = flat[index + 1] end
-  return hash
+  redis.setresp(3)
+  local hash = redis.call('HGETALL', key).map
+  redis.setresp(2)
+  return next(hash) and hash
 end
 
 -- Reads the record of a run; nil when it does not exist. Records of earlier versions hold the kwargs, too.
