@@ -54,6 +54,28 @@ describe('a log of joined events', () => {
 });
 
 describe('the events of a commit and its checkpoint', () => {
+  test.each([
+    { compact: true, more: [], entries: 1 },
+    { compact: true, more: [custom(2)], entries: 3 },
+    { compact: false, more: [], entries: 3 },
+  ])('share an entry with the end where nothing is between them: $entries entries', async (given) => {
+    const { store, claimed, read, log } = await openLog(given.compact);
+    const { head } = claimed;
+    const commit = { head, state: head.state, next: [], source: 'loop', step: 1, events: [custom(1)] } as const;
+    const { appended } = await store.finish(claimed, { commit, events: given.more });
+
+    const { events, lastSeq } = await read();
+    expect(events.map(({ event }) => event.kind)).toEqual([
+      'custom',
+      'checkpoint',
+      ...given.more.map(() => 'custom'),
+      'end',
+    ]);
+    expect(events).toEqual(appended);
+    expect(lastSeq).toBe(events.length);
+    expect(await store.redis.use((client) => client.xlen(log))).toBe(given.entries);
+  });
+
   test('share an entry, which a trimmed log begins with', async () => {
     const store = open({ maxLogBytes: 600 });
     const key = thread();
