@@ -19,7 +19,7 @@ describe(LongTexts, () => {
   test('an object has the bytes of its JSON', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), value, { maxKeys: 6 }), (fields) => {
-        expect(joined(new LongTexts().object(fields))).toBe(JSON.stringify(fields));
+        expect(joined(new LongTexts().value(fields))).toBe(JSON.stringify(fields));
       }),
     );
   });
@@ -35,15 +35,20 @@ describe(LongTexts, () => {
 
   test('half a surrogate pair is escaped, as in JSON', () => {
     const text = '\ud800'.repeat(20_000);
-    expect(joined(new LongTexts().object({ text }))).toBe(JSON.stringify({ text }));
+    expect(joined(new LongTexts().value({ text }))).toBe(JSON.stringify({ text }));
   });
 
   test('a text that is used again is not encoded again', () => {
     const text = 'x'.repeat(20_000);
     const texts = new LongTexts();
     const [, first] = texts.entries([['content', text]]);
-    const [, second] = texts.object({ path: '/x', content: text });
+    const [, second] = texts.value({ path: '/x', content: text });
     expect(first).toBe(second);
     expect(first).toHaveLength(20_002);
+  });
+
+  test('writes what is no object as JSON does', () => {
+    for (const value of [null, true, 'x'.repeat(20_000), ['x'.repeat(20_000)]])
+      expect(joined(new LongTexts().value(value))).toBe(JSON.stringify(value));
   });
 });

@@ -1,24 +1,26 @@
 /** Shorter texts are part of the JSON around them. */
 const LONG_CHARS = 16 * 1024;
 
-/** An object of one level, as requests are; what is undefined has no field in JSON. */
-export type Fields = Readonly<Record<string, unknown>>;
-
 /**
- * JSON in UTF-8 of objects that have the same long texts: each text is encoded once. For a file of 1 MiB that takes as long as all else that
+ * JSON in UTF-8 of values that have the same long texts as fields: each text is encoded once. For a file of 1 MiB that takes as long as all else that
  * is done to send it.
  */
 export class LongTexts {
   private readonly encoded = new Map<string, Uint8Array>();
 
-  /** The bytes of `JSON.stringify(fields)`, in pieces. */
-  *object(fields: Fields): Generator<Uint8Array, void> {
-    if (!hasLongText(fields)) {
-      yield utf8(JSON.stringify(fields));
+  /** The bytes of `JSON.stringify(value)`, in pieces. */
+  *value(value: unknown): Generator<Uint8Array, void> {
+    if (!isObject(value) || !hasLongText(value)) {
+      yield utf8(JSON.stringify(value));
       return;
     }
+    yield* this.fields(value);
+  }
+
+  private *fields(fields: object): Generator<Uint8Array, void> {
     let before = '{';
-    for (const [name, value] of Object.entries(fields)) {
+    for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
+      // It has no field in JSON.
       if (value === undefined) continue;
       before += `${JSON.stringify(name)}:`;
       if (isLong(value)) {
@@ -55,4 +57,7 @@ const utf8 = (text: string): Uint8Array => Buffer.from(text, 'utf8');
 
 const isLong = (value: unknown): value is string => typeof value === 'string' && value.length >= LONG_CHARS;
 
-const hasLongText = (fields: Fields): boolean => Object.values(fields).some(isLong);
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const hasLongText = (fields: object): boolean => Object.values(fields).some(isLong);

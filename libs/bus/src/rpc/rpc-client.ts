@@ -16,7 +16,7 @@ import { z } from 'zod';
 import type { RpcClient } from '../connection/bus.js';
 import { natsFailure } from '../connection/nats-errors.js';
 import type { NatsLink } from '../connection/nats-link.js';
-import { type Fields, LongTexts } from './long-texts.js';
+import { LongTexts } from './long-texts.js';
 
 export interface RequestOptions {
   readonly timeoutMs: number;
@@ -61,7 +61,7 @@ export function createRpcClient(send: SendRequest): RpcClient {
 const packetOf = (pattern: string, data: unknown, texts: LongTexts): Uint8Array =>
   Buffer.concat([
     Buffer.from(`{"pattern":${JSON.stringify(pattern)},"data":`),
-    ...texts.object(data as Fields),
+    ...texts.value(data),
     Buffer.from(`,"id":"${newId()}"}`),
   ]);
 
