@@ -52,6 +52,16 @@ describe('build', () => {
     expect(existsSync(join(root, 'dist/libs/state/src/script.test.js'))).toBe(false);
   });
 
+  test('a file that the index of a lib hands on is loaded when something of it is used', () => {
+    write('libs/state/src/unused.ts', "process.stdout.write('loaded '); export const unused = 1;\n");
+    write('libs/state/src/index.ts', "export { unused } from './unused.js';\nexport { script } from './script.js';\n");
+    build();
+
+    const run = (code: string) => execFileSync(process.execPath, ['-e', code], { cwd: root, encoding: 'utf8' });
+    expect(run("require('./dist/apps/gateway/src/main.js')")).toBe('return 1');
+    expect(run("process.stdout.write(String(require('./dist/libs/state/src/index.js').unused))")).toBe('loaded 1');
+  });
+
   test('a second build compiles only changed files', () => {
     build();
     const later = new Date(Date.now() + 60_000);
