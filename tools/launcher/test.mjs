@@ -22,6 +22,11 @@ import { runTogether } from './processes/run-together.mjs';
 /** An upper bound for a machine under load: about three times what all tests take on two processors. */
 const jestTimeoutMs = 40 * 60_000;
 const results = inRepository('.test-results');
+/**
+ * V8 optimizes code that has run eight times as long as usual. Each test file has modules of its own, whose code would be optimized
+ * again for each, and rarely runs long enough to get back the time that takes. Jest hands the option on to its workers.
+ */
+const optimizeLater = '--interrupt-budget=1000000';
 const unpacked = inRepository('.caribou', 'servers', 'programs');
 
 /** @returns {Promise<void>} */
@@ -57,7 +62,8 @@ async function runJest(args, signal) {
   const report = `${results}/jest.json`;
   rmSync(report, { force: true });
   const jest = inRepository('node_modules', 'jest', 'bin', 'jest.js');
-  const { code } = await runCommand(process.execPath, [jest, ...pathsFirst(args), '--json', `--outputFile=${report}`], {
+  const jestArgs = [jest, ...pathsFirst(args), '--json', `--outputFile=${report}`];
+  const { code } = await runCommand(process.execPath, [optimizeLater, ...jestArgs], {
     cwd: repository,
     timeoutMs: jestTimeoutMs,
     signal,
