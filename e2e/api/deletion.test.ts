@@ -9,7 +9,8 @@ import { taskLine, WITH_SUBAGENTS } from '../support/task-client.js';
 
 jest.setTimeout(120_000);
 
-const USERS = ['first', 'alice', 'ben', 'cleo', 'dora', 'emil', 'finn'] as const;
+/** Long enough that no compressed value has one by chance. */
+const USERS = ['first', 'alice', 'benedetta', 'cleopatra', 'dorothea', 'emiliano', 'finnegan'] as const;
 type User = (typeof USERS)[number];
 /** So many that their removal is seen while it takes place. */
 const FILES = 10_000;
@@ -211,11 +212,16 @@ describe('DELETE of a thread whose gateway is killed', () => {
 describe('DELETE of a user whose gateway is killed', () => {
   /** The message of the store or the gateway at the point, and the direction in which it is held. */
   const POINTS: readonly (readonly [string, User, 'request' | 'reply', (user: User, second: string) => string])[] = [
-    ['as soon as it is accepted', 'ben', 'reply', (user) => `caribou:user:${user}:in-flight`],
-    ['between one thread and the next', 'cleo', 'request', (user, second) => `caribou:conversions:${user}:${second}`],
-    ['between threads and files', 'dora', 'reply', (user) => `caribou:user:${user}:memory:agents`],
-    ['between files and what else is known of him', 'emil', 'request', (user) => `caribou:user:${user}:souls`],
-    ['before it can say that the files are moved', 'finn', 'request', (user) => `${user}.17`],
+    ['as soon as it is accepted', 'benedetta', 'reply', (user) => `caribou:user:${user}:in-flight`],
+    [
+      'between one thread and the next',
+      'cleopatra',
+      'request',
+      (user, second) => `caribou:conversions:${user}:${second}`,
+    ],
+    ['between threads and files', 'dorothea', 'reply', (user) => `caribou:user:${user}:memory:agents`],
+    ['between files and what else is known of him', 'emiliano', 'request', (user) => `caribou:user:${user}:souls`],
+    ['before it can say that the files are moved', 'finnegan', 'request', (user) => `${user}.17`],
   ];
 
   test.each(POINTS)('%s: another one completes it', async (_point, user, direction, text) => {
@@ -299,17 +305,17 @@ describe('services that are killed around a deletion', () => {
 
   test('a memory-worker that was paused while a user was erased writes nothing about the user afterwards', async () => {
     const worker = await stack.start('memory-worker');
-    const threadId = await steady('ben').newThread();
-    await say('ben', threadId, `Remember: ${secret} memory-hold:user`);
+    const threadId = await steady('benedetta').newThread();
+    await say('benedetta', threadId, `Remember: ${secret} memory-hold:user`);
     await held('user');
     worker.pause();
-    expect((await steady('ben').call('DELETE', '/users/me')).status).toBe(204);
+    expect((await steady('benedetta').call('DELETE', '/users/me')).status).toBe(204);
     stack.model.release('user');
     worker.resume();
     const other = await steady('alice').newThread();
     await say('alice', other, 'I like boats');
     await waitFor(async () => (await memoryOf('alice')).includes('boats'), { what: 'the memory', timeoutMs: 30_000 });
-    await nothingNames('ben', threadId);
+    await nothingNames('benedetta', threadId);
     await worker.kill9();
   });
 });

@@ -19,7 +19,6 @@ mcp:
   api_hosts: ["127.0.0.1:${port}"]
 loop_detection: {enabled: false}
 title: {enabled: false}
-quotas: {max_event_loop_lag_ms: 60000}
 tools: [{name: ask_first, use: "./asking.mjs#askFirst"}]
 ${HOLD_CONFIG}`;
 
