@@ -82,7 +82,7 @@ describe('traces', () => {
   });
 
   test('the chain of the run is one log line, with its trace', async () => {
-    const output = await waitForOutput(nth(stack.runners, 0), /"event":"chain\.end".*\n/);
+    const output = await waitForOutput(nth(stack.runners, 0), /"event":"run\.end".*\n/);
     const lines = output
       .split('\n')
       .filter((line) => line.includes('"event":"run.end"'))

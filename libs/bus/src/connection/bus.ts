@@ -11,7 +11,7 @@ import type {
 } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
 import type { z } from 'zod';
-import type { LongTexts } from '../rpc/long-texts.js';
+import type { LongTexts } from './long-texts.js';
 
 /** The JetStream streams by role; their names and subjects are defined in @caribou/contracts. */
 export type StreamRole = 'turns' | 'subagents' | 'memory' | 'deadLetters';

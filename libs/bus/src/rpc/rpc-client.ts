@@ -16,7 +16,7 @@ import { z } from 'zod';
 import type { RpcClient } from '../connection/bus.js';
 import { natsFailure } from '../connection/nats-errors.js';
 import type { NatsLink } from '../connection/nats-link.js';
-import { LongTexts } from './long-texts.js';
+import { LongTexts } from '../connection/long-texts.js';
 
 export interface RequestOptions {
   readonly timeoutMs: number;

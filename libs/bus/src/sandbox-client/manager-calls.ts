@@ -14,7 +14,7 @@ import type { CalledExecution, Clock, Logger, SandboxScope } from '@caribou/core
 import type { z } from 'zod';
 import { type ExecutionOutcomes, isAway, ManagerGone } from './execution-outcomes.js';
 import type { RpcClient } from '../connection/bus.js';
-import type { LongTexts } from '../rpc/long-texts.js';
+import type { LongTexts } from '../connection/long-texts.js';
 
 /** A thread's sandbox and the manager process that holds it. */
 export interface HeldSandbox {

@@ -9,7 +9,7 @@ import {
 } from '@caribou/contracts';
 import { type CalledExecution, mapOperations, type SandboxCall, type SandboxCalls } from '@caribou/core';
 import type { z } from 'zod';
-import { LongTexts } from '../rpc/long-texts.js';
+import { LongTexts } from '../connection/long-texts.js';
 import type { ManagerCalls } from './manager-calls.js';
 
 interface Execution<Name extends SandboxOperation> {

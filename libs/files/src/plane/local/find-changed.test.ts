@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import childProcess, { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,6 @@ import { exchangeLoop } from '../../testing/exchange-loop.js';
 import { makeChange, randomChange } from '../../testing/random-changes.js';
 import { divideTree } from './divide-tree.js';
 import { findChanged } from './find-changed.js';
-import { FindShells } from './find-shells.js';
 import { LocalTree } from './local-tree.js';
 import type { Stamp } from './stamps.js';
 import { emptySighting, walkTree } from './tree-walk.js';
@@ -129,8 +128,11 @@ describe('findChanged', () => {
     writeFileSync(program, `#!/bin/sh\n${script}\n`);
     chmodSync(program, 0o755);
     const known = await walked();
-    const shells = new FindShells(program);
-    expect(await findChanged(local, known, { ...everything, shells })).toBeNull();
+    const spy = jest
+      .spyOn(childProcess, 'spawn')
+      .mockImplementationOnce(((_: string, args: string[], options: object) => spawn(program, args, options)) as never);
+    expect(await findChanged(local, known, everything)).toBeNull();
+    spy.mockRestore();
   });
 });
 
