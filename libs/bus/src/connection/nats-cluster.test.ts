@@ -4,7 +4,10 @@ import { type NatsCluster, startNatsCluster, waitFor } from '@caribou/testing';
 import { connect, type JetStreamManager, type NatsConnection } from 'nats';
 import { type Bus, connectBus } from '../index.js';
 
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
+
+/** A wake whose ack was lost with its server is delivered again after the ack deadline, by whichever server leads then, maybe more than once. */
+const REDELIVERED_MS = 60_000;
 
 describe('a cluster of three nats-servers', () => {
   let cluster: NatsCluster;
@@ -99,10 +102,13 @@ describe('a cluster of three nats-servers', () => {
     await node?.kill9();
 
     const killedAt = stored.length;
-    await waitFor(() => stored.length > killedAt + 200, { what: 'load without it', timeoutMs: 30_000 });
+    await waitFor(() => stored.length > killedAt + 200, { what: 'load without it', timeoutMs: REDELIVERED_MS });
     publishing = false;
     await publisher;
-    await waitFor(() => stored.every((threadId) => woken.has(threadId)), { what: 'all wakes', timeoutMs: 30_000 });
+    await waitFor(() => stored.every((threadId) => woken.has(threadId)), {
+      what: 'all wakes',
+      timeoutMs: REDELIVERED_MS,
+    });
     pull.stop();
     await node?.restart();
     await bus.close();
