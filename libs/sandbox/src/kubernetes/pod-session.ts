@@ -26,6 +26,8 @@ export interface PodSessionOptions {
   readonly mirror: CopyMirror;
   readonly skills: Pick<CopyMirrors, 'skills'>;
   readonly ownUsers: boolean;
+  /** Whether its agent has answered a short time ago: it is not asked again, as each command asks before it starts. Default false. */
+  readonly hasAnswered?: boolean;
   readonly egress: PodEgress | undefined;
   readonly clock: Clock;
 }
@@ -43,7 +45,7 @@ export interface PodSession {
 /**
  * Opens the connection to a pod's agent, whose lease is extended from then on, as long as this manager may start commands.
  *
- * @throws {UnavailableError} when the agent does not answer
+ * @throws {UnavailableError} when the agent does not answer, unless it `hasAnswered`
  */
 export async function openPodSession(options: PodSessionOptions): Promise<PodSession> {
   const { sandbox, pod, settings, mirror, skills, ownUsers, clock } = options;
@@ -70,7 +72,7 @@ export async function openPodSession(options: PodSessionOptions): Promise<PodSes
   };
   try {
     egress = await options.egress?.open(sandbox);
-    await client.hold(LEASE_MS);
+    if (options.hasAnswered !== true) await client.hold(LEASE_MS);
   } catch (error) {
     await close();
     throw error;

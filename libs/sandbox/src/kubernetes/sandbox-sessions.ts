@@ -129,6 +129,7 @@ export class SandboxSessions {
         ...{ sandbox, pod, settings, egress, mirror: await copy, skills: this.mirrors, clock: systemClock },
         // Either the pod's user namespace or its user is nobody else's.
         ownUsers: true,
+        hasAnswered: pod.isWarm === true,
       });
       this.sessions.set(sandbox.sandboxId, session);
     } catch (error) {

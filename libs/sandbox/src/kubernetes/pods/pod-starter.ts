@@ -20,6 +20,8 @@ export interface RunningPod {
   readonly user: number;
   /** What the agent asks for with each request; in the memory of this process only. */
   readonly token: string;
+  /** Whether it has waited for a thread; its agent is asked now and then meanwhile. */
+  readonly isWarm?: boolean;
 }
 
 export interface PodStarterOptions {

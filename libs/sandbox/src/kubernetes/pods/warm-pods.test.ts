@@ -108,6 +108,23 @@ describeWithPods('WarmPods', () => {
     await untilWarm(2);
   });
 
+  test('a pod whose agent has ended just before is found out by the first command, and replaced', async () => {
+    const spec = { ...sandbox, sandboxId: 'caribou-f', threadId: 'f' };
+    await driver.create(spec, { fresh: true });
+    const { name = '', uid = '' } =
+      pods().find(({ metadata }) => metadata.labels[POD_LABEL.sandbox] === 'caribou-f')?.metadata ?? {};
+    cluster.server.cluster.remove(name, uid);
+    await waitFor(() => pods().every(({ metadata }) => metadata.uid !== uid), { what: 'the end of the pod' });
+    const command = { command: 'echo here', timeoutMs: 10_000, maxOutputBytes: 1_024 };
+
+    await expect(driver.exec(spec, command, new AbortController().signal)).rejects.toMatchObject({
+      name: 'SandboxGoneError',
+    });
+    await driver.create(spec, { fresh: false });
+    expect(await driver.exec(spec, command, new AbortController().signal)).toMatchObject({ stdout: 'here\n' });
+    await untilWarm(2);
+  });
+
   test('are no sandboxes of their own manager, and leftovers for the others', async () => {
     const other = await cluster.make(home, undefined, { managerId: 'manager-2' });
     const warm = warmPods().map(({ metadata }) => metadata.name);

@@ -71,7 +71,7 @@ export class WarmPods {
   async take(sandbox: SandboxSpec): Promise<RunningPod | undefined> {
     for (let pod = this.ready.shift(); pod !== undefined; pod = this.ready.shift()) {
       try {
-        if (await this.adopt(pod, sandbox)) return pod;
+        if (await this.adopt(pod, sandbox)) return { ...pod, isWarm: true };
       } catch (error) {
         await this.options.remover.remove(pod);
         throw error;
