@@ -1,7 +1,7 @@
 import type { ApiClient } from '../support/client.js';
 import { clientOf, startStack } from '../support/stack.js';
 import { bash } from '../chaos/turns.js';
-import { measureCommands, sandboxStarts } from './measure.js';
+import { measureCommands, sandboxStarts, untilSettled } from './measure.js';
 import { runScenario } from './scenario.js';
 import { type ClusterScene, setClusterScene } from './scene.js';
 import { clusterSettings, missingCluster } from './settings.js';
@@ -9,6 +9,8 @@ import { clusterSettings, missingCluster } from './settings.js';
 const missing = missingCluster();
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const SCENARIO_MS = 60 * 60_000;
+/** Of each of two sandbox-managers. */
+const WARM_PODS = 2;
 
 jest.setTimeout(15 * 60_000);
 
@@ -48,9 +50,10 @@ jest.setTimeout(15 * 60_000);
       const pods = { ...(await measureCommands(client)), startsMs: await sandboxStarts(kubectl, coldSince) };
       const stack = await startStack({ fsync: 'always', productionClocks: true });
       const bwrap = await measureCommands(stack.client()).finally(() => stack.stop());
-      await installation.upgrade(['sandboxes.warmPods=2']);
+      await installation.upgrade([`sandboxes.warmPods=${WARM_PODS}`]);
       const warmSince = new Date();
-      const warm = { ...(await measureCommands(client)), startsMs: await sandboxStarts(kubectl, warmSince) };
+      const settled = () => untilSettled(kubectl, 2 * WARM_PODS);
+      const warm = { ...(await measureCommands(client, settled)), startsMs: await sandboxStarts(kubectl, warmSince) };
       await installation.upgrade();
       say(JSON.stringify({ pods, bwrap, warm }));
 

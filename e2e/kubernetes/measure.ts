@@ -1,12 +1,15 @@
+import { waitFor } from '@caribou/testing';
 import { bash } from '../chaos/turns.js';
 import { type ApiClient, runIdOf } from '../support/client.js';
-import { componentLabel, RELEASE } from './installation.js';
-import type { Kubectl } from './kubectl.js';
+import { componentLabel, RELEASE, SANDBOXES } from './installation.js';
+import { isReady, type Kubectl } from './kubectl.js';
 
 const RUN_MS = 5 * 60_000;
 const CALLS = 40;
 const ROUNDS = 5;
 const ATTEMPTS = 3;
+/** Longer than the drain of a manager. */
+const SETTLED_MS = 3 * 60_000;
 
 const median = (values: readonly number[]): number =>
   [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
@@ -50,11 +53,15 @@ export interface CommandFigures {
   readonly firstMs: number;
 }
 
-/** Medians of commands that do nothing. */
-export async function measureCommands(client: ApiClient): Promise<CommandFigures> {
+/** Medians of commands that do nothing; `untilQuiet` resolves when nothing else takes place, and is awaited before each new thread. */
+export async function measureCommands(
+  client: ApiClient,
+  untilQuiet: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<CommandFigures> {
   const perCommand: number[] = [];
   const firsts: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
+    await untilQuiet();
     const threadId = await client.newThread();
     const firstMs = await turnMs(client, threadId, 1);
     const secondMs = await turnMs(client, threadId, 1);
@@ -62,6 +69,20 @@ export async function measureCommands(client: ApiClient): Promise<CommandFigures
     perCommand.push(((await turnMs(client, threadId, CALLS + 1)) - secondMs) / CALLS);
   }
   return { commandMs: Number(median(perCommand).toFixed(1)), firstMs: Math.round(median(firsts)) };
+}
+
+/** Resolves when no pod of the release or of a sandbox starts or ends, and so many sandboxes are warm. @throws when that takes too long */
+export function untilSettled(kubectl: Kubectl, warmPods: number): Promise<unknown> {
+  const settled = async (): Promise<boolean> => {
+    const pods = [...(await kubectl.pods(RELEASE.namespace, '')), ...(await kubectl.pods(SANDBOXES, ''))];
+    const warm = await kubectl.pods(SANDBOXES, 'caribou.dev/warm=true');
+    return pods.every(isReady) && warm.length === warmPods;
+  };
+  return waitFor(settled, {
+    what: `no pod to start or end, and ${warmPods} warm ones`,
+    timeoutMs: SETTLED_MS,
+    everyMs: 1_000,
+  });
 }
 
 /** How long managers took for each sandbox that they have got ready since then, from its request until it takes commands, in ms. */
