@@ -6,7 +6,6 @@ export type {
   OfferIntake,
   PublishedWake,
   PullOptions,
-  RpcClient,
   RunEvents,
   Scatter,
   ThreadRuns,
@@ -14,6 +13,7 @@ export type {
   WakePull,
   Wakes,
 } from './connection/bus.js';
+export type { RpcClient } from './connection/procedures.js';
 export { connectBus } from './connect-bus.js';
 export { natsTarget } from './connection/nats-target.js';
 export { PublishRequests } from './sandbox-client/publish-requests.js';

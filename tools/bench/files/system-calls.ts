@@ -4,15 +4,10 @@ import type * as contracts from '@caribou/contracts';
 import type * as core from '@caribou/core';
 import type * as state from '@caribou/state';
 import type { Fleet } from '../fleet.js';
+import { type SandboxCalls, sandboxCalls } from '../sandbox-calls.js';
 
 /** Calls of one sandbox, by the client of the build whose services run. */
-export interface SystemCalls {
-  /** `true`. */
-  exec(): Promise<void>;
-  /** 1 MiB in one request, other bytes each time. */
-  write(): Promise<void>;
-  /** The same in replies of 256 KiB. */
-  read(): Promise<void>;
+export interface SystemCalls extends SandboxCalls {
   close(): Promise<void>;
 }
 
@@ -23,12 +18,7 @@ interface Libraries {
   readonly state: typeof state;
 }
 
-const TIMEOUT_MS = 60_000;
 const LEASE_MS = 3_600_000;
-const FILE = '/mnt/user-data/workspace/megabyte';
-const LINE = `${'x'.repeat(63)}\n`;
-const LINES = 16_384;
-const LINES_PER_READ = 4_096;
 
 /** @param product the folder `dist` of the build whose services the fleet runs */
 export async function openCalls(fleet: Fleet, product: string): Promise<SystemCalls> {
@@ -49,7 +39,7 @@ export async function openCalls(fleet: Fleet, product: string): Promise<SystemCa
     const registry = library.state.redisSandboxRegistry(redis);
     const journal = library.state.redisExecutionJournal(redis);
     const sandbox = library.bus.createRemoteSandbox({ bus, registry, journal, logger });
-    return { ...callsOf(sandbox, scope, newId), close };
+    return { ...sandboxCalls({ sandbox, scopeOf: () => scope, newId }), close };
   } catch (error) {
     await close();
     throw error;
@@ -61,29 +51,4 @@ async function librariesOf(product: string): Promise<Libraries> {
   const names = ['bus', 'contracts', 'core', 'state'] as const;
   const loaded = await Promise.all(names.map(async (name) => [name, await load(name)] as const));
   return Object.fromEntries(loaded) as unknown as Libraries;
-}
-
-function callsOf(sandbox: core.SandboxPort, scope: core.SandboxScope, newId: () => string): Omit<SystemCalls, 'close'> {
-  let writes = 0;
-  const inTime = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS);
-  const expect = (what: string, { outcome }: { readonly outcome: string }, wanted: string): void => {
-    if (outcome !== wanted) throw new Error(`${what} answered ${outcome}`);
-  };
-  return {
-    exec: async () => {
-      const request = { key: newId(), command: 'true', timeout_ms: TIMEOUT_MS, max_output_bytes: 1_024 };
-      expect('exec', await sandbox.exec(scope, request, inTime()), 'done');
-    },
-    write: async () => {
-      const first = `${String((writes += 1)).padStart(LINE.length - 1)}\n`;
-      const request = { key: newId(), path: FILE, content: first + LINE.repeat(LINES - 1), append: false };
-      expect('write', await sandbox.write(scope, request, inTime()), 'ok');
-    },
-    read: async () => {
-      for (let first = 1; first < LINES; first += LINES_PER_READ) {
-        const range = { start_line: first, end_line: first + LINES_PER_READ - 1, max_bytes: 256 * 1024 };
-        expect('read', await sandbox.read(scope, { path: FILE, ...range }, inTime()), 'ok');
-      }
-    },
-  };
 }

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { connectBus, createRemoteSandbox } from '@caribou/bus';
 import { defaultSandboxConfig } from '@caribou/config';
 import { newId, SandboxAcquire, type SandboxDriverKind } from '@caribou/contracts';
-import { type SandboxPort, type SandboxScope, silentLogger } from '@caribou/core';
+import { type SandboxScope, silentLogger } from '@caribou/core';
 import { sandboxMounts } from '@caribou/files';
 import { createDriver, type SandboxDriver, sandboxSettings } from '@caribou/sandbox';
 import { createRedis, redisExecutionJournal, redisSandboxRegistry } from '@caribou/state';
 import type { Fleet } from '../fleet.js';
+import { CALL_TIMEOUT_MS, type SandboxCalls, sandboxCalls } from '../sandbox-calls.js';
 import { measureMs } from './long-thread.js';
 import { inTurn, median, quantile } from '../sample.js';
 
@@ -37,11 +38,6 @@ export interface Crowd {
 }
 
 const CROWD = 64;
-const TIMEOUT_MS = 60_000;
-const FILE = '/mnt/user-data/workspace/megabyte';
-const LINE = `${'x'.repeat(63)}\n`;
-const LINES = 16_384;
-const LINES_PER_READ = 4_096;
 
 const spread = (values: readonly number[]): Spread => ({ p50: median(values), p99: quantile(values, 0.99) });
 
@@ -67,7 +63,7 @@ export async function sandboxCost(fleet: Fleet, kind: SandboxDriverKind, repeats
   await driver.probe();
   const sandbox = { sandboxId: `caribou-bench-${newId()}`, managerId: newId(), userId: 'bench', threadId: 'bench' };
   await driver.create(sandbox, { fresh: true });
-  const command = { command: 'true', timeoutMs: TIMEOUT_MS, maxOutputBytes: 1_024 };
+  const command = { command: 'true', timeoutMs: CALL_TIMEOUT_MS, maxOutputBytes: 1_024 };
   const execDirectly = async (): Promise<void> =>
     void (await driver.exec(sandbox, command, new AbortController().signal));
   try {
@@ -113,11 +109,8 @@ async function crowd(calls: ManagerCalls): Promise<Crowd> {
 }
 
 /** Calls on behalf of a thread of that name. */
-interface ManagerCalls {
+interface ManagerCalls extends SandboxCalls<[name: string]> {
   acquire(name: string): Promise<void>;
-  exec(name: string): Promise<void>;
-  write(name: string): Promise<void>;
-  read(name: string): Promise<void>;
 }
 
 /** Calls the fleet's sandbox-manager, for threads whose lease the bench holds instead of a runner. */
@@ -137,7 +130,7 @@ async function withManager<Result>(fleet: Fleet, measure: (calls: ManagerCalls) 
     const journal = redisExecutionJournal(redis);
     const sandbox = createRemoteSandbox({ bus, registry, journal, logger: silentLogger });
     return await measure({
-      ...fileCalls(sandbox, scopeOf),
+      ...sandboxCalls({ sandbox, scopeOf, newId }),
       acquire: async (name) => {
         const { userId, threadId, epoch } = await scopeOf(name);
         await bus.call({ contract: SandboxAcquire }, { user_id: userId, thread_id: threadId, epoch });
@@ -147,32 +140,4 @@ async function withManager<Result>(fleet: Fleet, measure: (calls: ManagerCalls) 
     await bus.close();
     await redis.close();
   }
-}
-
-type NamedCalls = Omit<ManagerCalls, 'acquire'>;
-
-function fileCalls(sandbox: SandboxPort, scopeOf: (name: string) => Promise<SandboxScope>): NamedCalls {
-  let writes = 0;
-  const inTime = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS);
-  const expect = (what: string, { outcome }: { readonly outcome: string }, wanted: string): void => {
-    if (outcome !== wanted) throw new Error(`${what} answered ${outcome}`);
-  };
-  return {
-    exec: async (name) => {
-      const request = { key: newId(), command: 'true', timeout_ms: TIMEOUT_MS, max_output_bytes: 1_024 };
-      expect('exec', await sandbox.exec(await scopeOf(name), request, inTime()), 'done');
-    },
-    write: async (name) => {
-      const first = `${String((writes += 1)).padStart(LINE.length - 1)}\n`;
-      const request = { key: newId(), path: FILE, content: first + LINE.repeat(LINES - 1), append: false };
-      expect('write', await sandbox.write(await scopeOf(name), request, inTime()), 'ok');
-    },
-    read: async (name) => {
-      const scope = await scopeOf(name);
-      for (let first = 1; first < LINES; first += LINES_PER_READ) {
-        const range = { start_line: first, end_line: first + LINES_PER_READ - 1, max_bytes: 256 * 1024 };
-        expect('read', await sandbox.read(scope, { path: FILE, ...range }, inTime()), 'ok');
-      }
-    },
-  };
 }

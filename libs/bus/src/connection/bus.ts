@@ -5,13 +5,12 @@ import type {
   NatsSecurity,
   NumberedEvent,
   OutputPiece,
-  RpcContract,
   ScatterContract,
   WakeRole,
 } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
 import type { z } from 'zod';
-import type { LongTexts } from './long-texts.js';
+import type { RpcClient } from './procedures.js';
 
 /** The JetStream streams by role; their names and subjects are defined in @caribou/contracts. */
 export type StreamRole = 'turns' | 'subagents' | 'memory' | 'deadLetters';
@@ -216,40 +215,6 @@ export interface DeadLetters {
    * @throws {UnavailableError} when NATS did not confirm.
    */
   deadLetter(kind: DeadLetterKind, id: string, entry: Readonly<Record<string, unknown>>): Promise<void>;
-}
-
-export interface CallOptions {
-  /** Ends the wait with its reason; the remote procedure continues. */
-  readonly signal?: AbortSignal;
-  /** Timeout in milliseconds, instead of the contract's. */
-  readonly timeoutMs?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** What has encoded long texts of the payload before. */
-  readonly texts?: LongTexts;
-}
-
-/** The procedure and its subject: the contract's name, or the subject of one manager. */
-export interface CallTarget<Request extends z.ZodType, Reply extends z.ZodType> {
-  readonly contract: RpcContract<Request, Reply>;
-  /** The subject. Default: `contract.name`. */
-  readonly subject?: string;
-}
-
-export interface RpcClient {
-  /**
-   * Calls a Nest `@MessagePattern` handler and returns its parsed reply.
-   *
-   * @throws {InvalidRequestError} when the payload breaks the contract
-   * @throws {UnavailableError} when there is no handler, or the connection was lost: whether it ran is then unknown
-   * @throws {DeadlineError} when no reply came in time
-   * @throws the handler's AppError, as the class of its code
-   * @throws {BugError} when the reply breaks the contract
-   */
-  call<Request extends z.ZodType, Reply extends z.ZodType>(
-    target: CallTarget<Request, Reply>,
-    payload: z.input<Request>,
-    options?: CallOptions,
-  ): Promise<z.output<Reply>>;
 }
 
 export interface Scatter {

@@ -13,7 +13,7 @@ import {
 import { headers, type Msg } from 'nats';
 import { utf8Text } from '@caribou/core';
 import { z } from 'zod';
-import type { RpcClient } from '../connection/bus.js';
+import type { RpcClient } from '../connection/procedures.js';
 import { natsFailure } from '../connection/nats-errors.js';
 import type { NatsLink } from '../connection/nats-link.js';
 import { LongTexts } from '../connection/long-texts.js';

@@ -1,7 +1,7 @@
 import { BugError, DeadlineError, RateLimitedError, SandboxAcquire, UnavailableError } from '@caribou/contracts';
 import { type Clock, type ExecutionState, RunDraining, type SandboxPort, silentLogger } from '@caribou/core';
 import { createRemoteSandbox } from './remote-sandbox.js';
-import type { RpcClient } from '../connection/bus.js';
+import type { RpcClient } from '../connection/procedures.js';
 
 const scope = { userId: 'default', threadId: 't1', epoch: 7 };
 const command = { key: 'run:call', command: 'echo once >> ledger', timeout_ms: 600_000, max_output_bytes: 2_048 };

@@ -1,6 +1,6 @@
 import { DeadlineError, machineSubject, SandboxAcquire, UnavailableError } from '@caribou/contracts';
 import { type Clock, silentLogger, systemClock } from '@caribou/core';
-import type { RpcClient } from '../connection/bus.js';
+import type { RpcClient } from '../connection/procedures.js';
 import { createRemoteSandbox } from './remote-sandbox.js';
 
 const scope = { userId: 'default', threadId: 't1', epoch: 1 };

@@ -13,7 +13,7 @@ import {
 import type { CalledExecution, Clock, Logger, SandboxScope } from '@caribou/core';
 import type { z } from 'zod';
 import { type ExecutionOutcomes, isAway, ManagerGone } from './execution-outcomes.js';
-import type { RpcClient } from '../connection/bus.js';
+import type { RpcClient } from '../connection/procedures.js';
 import type { LongTexts } from '../connection/long-texts.js';
 
 /** A thread's sandbox and the manager process that holds it. */

@@ -1,7 +1,7 @@
 import { AppError, managerSubject, SandboxPublish, SandboxPublishLeft } from '@caribou/contracts';
 import type { Logger, ThreadKey, UnpublishedFiles } from '@caribou/core';
 import { LRUCache } from 'lru-cache';
-import type { RpcClient } from '../connection/bus.js';
+import type { RpcClient } from '../connection/procedures.js';
 
 /** Managers that did not answer, which are not asked again for a while: every reader would wait for the deadline. */
 const SILENT = { max: 1_000, ttl: 10_000 };

@@ -101,9 +101,8 @@ async function compressEntries(
   const at = plan.values.indexOf('thread_context');
   const context = added.values[at];
   if (context === undefined) return [...messages, ...added.values];
-  const values: StoredText[] = [...added.values];
-  values[at] = await compressShared(context);
-  return [...messages, ...values];
+  const stored = await compressShared([context]);
+  return [...messages, ...added.values.slice(0, at), ...stored, ...added.values.slice(at + 1)];
 }
 
 function commitParams(draft: CheckpointDraft, plan: LogPlan, sweep: Sweep | null): CheckpointCall['params'] {

@@ -1,6 +1,6 @@
 import { ai, human } from '@caribou/testing';
 import { resultText } from '../testing/tool-results.js';
-import { compressTexts, expandText, expandTexts, toStoredText, withTexts } from './stored-text.js';
+import { compressShared, compressTexts, expandText, expandTexts, toStoredText, withTexts } from './stored-text.js';
 
 const json = (text: string): string => JSON.stringify(human(text));
 const compressed = async (text: string): Promise<Buffer> => {
@@ -32,6 +32,39 @@ describe(compressTexts, () => {
 
     expect(stored.every((form) => Buffer.isBuffer(form))).toBe(true);
     expect(await expandTexts(stored)).toEqual(texts);
+  });
+});
+
+describe(compressShared, () => {
+  const texts = ['', ...Array.from({ length: 40 }, (_, at) => `${at} `.repeat(300)), 'short'];
+
+  test('known and unknown texts have the form that compressTexts gives them, in order', async () => {
+    const known = await compressShared(texts.filter((_, at) => at % 3 === 0));
+
+    expect(await compressShared([...texts, ...texts])).toEqual([
+      ...(await compressTexts(texts)),
+      ...(await compressTexts(texts)),
+    ]);
+    expect(known).toEqual(await compressTexts(texts.filter((_, at) => at % 3 === 0)));
+  });
+
+  test('a text that is known is not compressed again', async () => {
+    const [first] = await compressShared(['once '.repeat(200)]);
+    const [second] = await compressShared(['once '.repeat(200)]);
+
+    expect(first).toBeInstanceOf(Buffer);
+    expect(second).toBe(first);
+  });
+
+  test('many at once leave the event loop its turns', async () => {
+    const many = Array.from({ length: 30 }, (_, at) => `${at} of many `.repeat(1_000));
+    let turns = 0;
+    const counting = setInterval(() => (turns += 1), 0);
+    await compressShared(many);
+    clearInterval(counting);
+
+    // 300 KiB in turns of 16 KiB.
+    expect(turns).toBeGreaterThan(0);
   });
 });
 

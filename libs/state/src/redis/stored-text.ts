@@ -73,19 +73,20 @@ export async function compressTexts(texts: readonly string[]): Promise<StoredTex
 const shared = new LRUCache<string, StoredText>({
   max: 1_000,
   maxSize: 8 * 1024 * 1024,
-  sizeCalculation: (stored, text) => text.length + stored.length,
+  sizeCalculation: (stored, text) => text.length + stored.length + 1,
 });
 
 /**
- * The smaller form of a text that other threads probably have too, such as their context: those that a user begins on one day mostly have
- * the same one. It is compressed once.
+ * The smaller form of texts that other threads probably have too, such as their context: those that a user begins on one day mostly have
+ * the same one. Each is compressed once.
  */
-export async function compressShared(text: string): Promise<StoredText> {
-  const known = shared.get(text);
-  if (known !== undefined) return known;
-  const [stored = text] = await compressTexts([text]);
-  shared.set(text, stored);
-  return stored;
+export async function compressShared(texts: readonly string[]): Promise<StoredText[]> {
+  const known = texts.map((text) => shared.get(text));
+  const unknown = texts.filter((_, at) => known[at] === undefined);
+  const compressed = await compressTexts(unknown);
+  for (const [at, text] of unknown.entries()) shared.set(text, compressed[at] ?? text);
+  const rest = compressed.values();
+  return texts.map((text, at) => known[at] ?? rest.next().value ?? text);
 }
 
 function withHeader(packed: Buffer, plainBytes: number): Buffer {

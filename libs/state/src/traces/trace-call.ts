@@ -29,8 +29,7 @@ export async function traceStep(
   const ofUser = freshTexts(trace, userId, sharedTexts(step));
   const ofThread = freshTexts(trace, `${userId}/${threadId}`, messageTexts(step));
   const fresh = [...ofUser.texts, ...ofThread.texts];
-  const texts = [await packText(boundedText(step, facts))];
-  for (const text of fresh) texts.push(await compressShared(text));
+  const texts = [await packText(boundedText(step, facts)), ...(await compressShared(fresh))];
   if (fresh.length === 0) return { ...NOTHING, params: { trace: {} }, texts };
   const { texts: key, ends } = trace.textKeys(userId);
   const ttl_ms = trace.retentionMs + 2 * REFRESH_MS;
