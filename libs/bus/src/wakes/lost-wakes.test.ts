@@ -1,4 +1,4 @@
-import { cp, readFile, rm } from 'node:fs/promises';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { streams, type WakeRole, wakeSubject } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
@@ -73,18 +73,30 @@ describe('a lost wake', () => {
       { what },
     );
 
-  /** Whether the consumer's state on disk has all wakes delivered, and as many as `held` of them unacknowledged. */
-  async function isWritten(role: WakeRole, delivered: number, held: number): Promise<boolean> {
-    const state = await readFile(join(streamDir(role), 'obs', streams[role].consumer, 'o.dat'));
-    // After two bytes of format and one of the consumer's own numbers: numbers below 128, a byte each.
-    const [floor = 0, , last = 0, unacknowledged] = state.subarray(3);
-    return unacknowledged === held && Math.max(floor, last) === delivered;
+  const stateFile = (role: WakeRole) => join(streamDir(role), 'obs', streams[role].consumer, 'o.dat');
+  const writtenStates = new Map<WakeRole, Buffer>();
+
+  /** Waits until the consumers' states on disk have all wakes delivered, and `held` of them unacknowledged. */
+  async function awaitStates(delivered: number, held: number): Promise<void> {
+    for (const role of roles)
+      await waitFor(
+        async () => {
+          const state = await readFile(stateFile(role));
+          // After two bytes of format and one of the consumer's own numbers: numbers below 128, a byte each.
+          const [floor = 0, , last = 0, unacknowledged] = state.subarray(3);
+          writtenStates.set(role, state);
+          return unacknowledged === held && Math.max(floor, last) === delivered;
+        },
+        { what: 'the state of the consumer' },
+      );
   }
 
+  /** Puts the old messages beside the new states. A server that ends can leave a state that is written half. */
   async function restoreMessages(): Promise<void> {
     for (const role of roles) {
       await rm(messagesDir(role), { recursive: true });
       await cp(copyDir(role), messagesDir(role), { recursive: true });
+      await writeFile(stateFile(role), writtenStates.get(role) ?? '');
     }
     await nats.restart();
   }
@@ -100,8 +112,7 @@ describe('a lost wake', () => {
     const taken = pullAll(bus);
     await waitFor(() => roles.every((role) => taken[role].includes('lost')), { what: 'the wakes' });
     await allStore(before.length, 'the acknowledgements');
-    for (const role of roles)
-      await waitFor(() => isWritten(role, before.length + 1, before.length), { what: 'the state of the consumer' });
+    await awaitStates(before.length + 1, before.length);
     await bus.close();
     await nats.terminate();
     await restoreMessages();
@@ -120,7 +131,7 @@ describe('a lost wake', () => {
     await waitFor(() => bus.connected, { what: 'the reconnect' });
     for (const role of roles) for (let n = 0; n < LOST; n += 1) await bus.wakes(role).publish(thread(`lost-${n}`));
     await waitFor(() => roles.every((role) => taken[role].length === LOST + 1), { what: 'the wakes' });
-    for (const role of roles) await waitFor(() => isWritten(role, LOST + 1, 0), { what: 'the state of the consumer' });
+    await awaitStates(LOST + 1, 0);
     await bus.close();
     await nats.terminate();
     await restoreMessages();
