@@ -45,6 +45,12 @@ const tests = [
 const scripts = ['tools/launcher/**/*.mjs', 'tools/kubernetes/**/*.mjs', 'tools/build/**/*.mjs'];
 
 const exportAll = { selector: 'ExportAllDeclaration', message: 'Name what is exported.' };
+const lostDeadline = {
+  selector:
+    "CallExpression[callee.object.name='AbortSignal'][callee.property.name='any'] CallExpression[callee.object.name='AbortSignal'][callee.property.name='timeout']",
+  message:
+    'Node collects it as garbage, and it never aborts: take deadlineSignal, or hold it in a variable that is used after the wait.',
+};
 const readsClock = [
   { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: 'Take the Clock.' },
   { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'Take the Clock.' },
@@ -125,7 +131,7 @@ export default tseslint.config(
         experimentalDecorators: true,
       },
     },
-    rules: { ...typed, ...plain, 'no-restricted-syntax': ['error', exportAll] },
+    rules: { ...typed, ...plain, 'no-restricted-syntax': ['error', exportAll, lostDeadline] },
   },
   {
     files: sources,
@@ -161,7 +167,7 @@ export default tseslint.config(
   {
     files: ['libs/agent/**/*.ts', 'libs/middleware/**/*.ts', 'libs/core/**/*.ts', 'libs/tools/**/*.ts'],
     ignores: [...tests, 'libs/core/src/util/clock.ts'],
-    rules: { 'no-restricted-syntax': ['error', exportAll, ...readsClock] },
+    rules: { 'no-restricted-syntax': ['error', exportAll, lostDeadline, ...readsClock] },
   },
   // An index is a list of names.
   { files: ['libs/*/src/index.ts'], rules: { 'max-lines': 'off' } },

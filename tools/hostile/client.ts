@@ -1,3 +1,5 @@
+import { deadlineSignal } from '@caribou/core';
+
 /** A user's requests to one gateway. */
 export interface Client {
   /** The answer's status and body; never rejects for a status. */
@@ -22,7 +24,7 @@ export function clientOf(apiUrl: string, key: string): Client {
         ...(body === undefined
           ? {}
           : { body: isJson && typeof body !== 'string' ? JSON.stringify(body) : (body as string) }),
-        signal: AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]),
+        signal: AbortSignal.any([deadlineSignal(TIMEOUT_MS), ...(signal === undefined ? [] : [signal])]),
       });
       return { status: response.status, text: await response.text() };
     },

@@ -63,12 +63,14 @@ async function startEngine({ command, setpriv, logFile }) {
     await ended;
     clearTimeout(deadline);
   };
+  const late = AbortSignal.timeout(startTimeoutMs);
   try {
-    await waitUntil(answers, AbortSignal.any([over.signal, AbortSignal.timeout(startTimeoutMs)]));
+    await waitUntil(answers, AbortSignal.any([over.signal, late]));
     return { state: 'started for the tests', stop };
   } catch {
     await stop();
-    return { state: `none: dockerd did not start here:\n${tail(readFileSync(logFile, 'utf8'), 3)}`, stop };
+    const reason = late.aborted ? `did not answer within ${startTimeoutMs} ms` : 'did not start here';
+    return { state: `none: dockerd ${reason}:\n${tail(readFileSync(logFile, 'utf8'), 3)}`, stop };
   }
 }
 

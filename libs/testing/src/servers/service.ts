@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { deadlineSignal } from '@caribou/core';
 import { killed } from './server-process.js';
 
 const MAX_OUTPUT_CHARS = 1_000_000;
@@ -118,7 +119,7 @@ async function readyPort(
 ): Promise<number> {
   const { entry, readyTimeoutMs = 30_000, output } = options;
   const waiting = new AbortController();
-  const signal = AbortSignal.any([waiting.signal, AbortSignal.timeout(readyTimeoutMs)]);
+  const signal = AbortSignal.any([waiting.signal, deadlineSignal(readyTimeoutMs)]);
   const fail = (what: string): Error => new Error(`${entry} ${what}:\n${output()}`);
   const message = (async (): Promise<number> => {
     for (;;) {

@@ -1,3 +1,4 @@
+import { deadlineSignal } from '@caribou/core';
 import type { ApiConnection } from './api-connection.js';
 import { ApiFailure, failureOfConnection } from './api-failure.js';
 import { WatchEvent } from './pod.js';
@@ -23,7 +24,7 @@ export interface WatchRequest {
  */
 export async function* watchPods(connection: ApiConnection, request: WatchRequest): AsyncGenerator<WatchEvent> {
   const { namespace, selector, resourceVersion, signal } = request;
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(WATCH_SECONDS * 1_000 + SILENCE_MS)]);
+  const deadline = AbortSignal.any([signal, deadlineSignal(WATCH_SECONDS * 1_000 + SILENCE_MS)]);
   const answer = await connection.stream(
     {
       ...{ verb: 'watch', resource: 'pods', namespace, method: 'GET', path: `/api/v1/namespaces/${namespace}/pods` },
