@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
-import { AppError, isRecord } from '@caribou/contracts';
+import { AppError, isRecord, UnavailableError } from '@caribou/contracts';
 import { Interrupted } from '../agent/interrupts.js';
 import type { ToolContext, ToolOutcome } from '../agent/tool.js';
+import { RunDraining } from '../ports/sandbox-port.js';
 import type { JournaledCall, ToolJournal } from './tool-journal.js';
+
+const RETRY_MS = 250;
+/** When the journal has not answered for so long, another process continues the run. */
+const GIVE_UP_MS = 60_000;
 
 export interface AtMostOnceCall {
   readonly journal: ToolJournal;
@@ -14,13 +19,15 @@ export interface AtMostOnceCall {
 /**
  * Executes a tool call whose effect must not happen twice. A known key is not executed again: the result is its stored
  * outcome, or that the outcome is unknown. An error of `make` is rethrown, and the call counts as started; but one that asks a
- * person has had no effect by then, and begins again with the answer.
+ * person has had no effect by then, and begins again with the answer. While the journal does not answer the call waits: that a
+ * call has failed is never said of one that an earlier process may have made.
  *
- * @throws FencedError, UnavailableError as the journal's `start`, before anything was called
+ * @throws {FencedError} as the journal's `start`, before anything was called
+ * @throws {RunDraining} when the journal has not answered for a minute; the signal's reason when the run has ended before
  */
 export async function executeAtMostOnce(parts: AtMostOnceCall, make: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
   const call = toJournaledCall(parts);
-  const known = await parts.journal.start(call);
+  const known = await untilAnswered(parts, () => parts.journal.start(call));
   switch (known.state) {
     case 'new':
       return await store(parts, call, await begin(parts, call, make));
@@ -36,15 +43,31 @@ export async function executeAtMostOnce(parts: AtMostOnceCall, make: () => Promi
   }
 }
 
+/** Repeats a step of the journal while the store is unavailable. */
+async function untilAnswered<T>({ context }: AtMostOnceCall, step: () => Promise<T>): Promise<T> {
+  const { clock, signal } = context.run;
+  const lastMs = clock.monotonicMs() + GIVE_UP_MS;
+  for (;;) {
+    try {
+      return await step();
+    } catch (cause) {
+      if (!(cause instanceof UnavailableError)) throw cause;
+      if (clock.monotonicMs() >= lastMs)
+        throw new RunDraining('run is handed over: the journal of tool calls does not answer', { cause });
+    }
+    await clock.sleep(RETRY_MS, signal);
+  }
+}
+
 async function begin(
-  { journal }: AtMostOnceCall,
+  parts: AtMostOnceCall,
   call: JournaledCall,
   make: () => Promise<ToolOutcome>,
 ): Promise<ToolOutcome> {
   try {
     return await make();
   } catch (error) {
-    if (error instanceof Interrupted) await journal.withdraw(call);
+    if (error instanceof Interrupted) await untilAnswered(parts, () => parts.journal.withdraw(call));
     throw error;
   }
 }
@@ -76,10 +99,14 @@ async function store(
   return outcome;
 }
 
+/** Attempts of this process, which has its epochs alone. */
+let attempts = 0;
+
 function toJournaledCall({ context, what }: AtMostOnceCall): JournaledCall {
   const { userId, threadId, epoch } = context.run;
   const argsHash = createHash('sha256').update(JSON.stringify(what, inOrder)).digest('hex');
-  return { userId, threadId, epoch, key: context.key, argsHash };
+  attempts += 1;
+  return { userId, threadId, epoch, attempt: attempts, key: context.key, argsHash };
 }
 
 /** Sorts the keys of objects, so that equal arguments give equal texts. */

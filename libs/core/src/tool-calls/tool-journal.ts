@@ -6,10 +6,10 @@ import type { ToolOutcome } from '../agent/tool.js';
  *
  * Invariants of every implementation:
  *  - Each call is one atomic step.
- *  - `start` answers `new` at most once per key.
+ *  - `start` answers `new` to one attempt per key at most.
  *  - A stored result never changes. Entries exist at least as long as their run is in flight.
  * Every method throws UnavailableError when the store does not answer in time; whether a write took place is then
- * unknown.
+ * unknown, and repeating the same call is safe.
  */
 
 /** The journal entry of a call, written before it is made. */
@@ -20,6 +20,8 @@ export interface JournaledCall extends ThreadKey {
   readonly argsHash: string;
   /** The caller's epoch of the thread's lease. */
   readonly epoch: number;
+  /** Tells attempts of the epoch to make the call apart: `start` may be repeated by the one that began it. */
+  readonly attempt: number;
 }
 
 export type CallState =
@@ -34,8 +36,8 @@ export type CallState =
 
 export interface ToolJournal {
   /**
-   * Enters the call as started and answers `new`: only the caller may now make it. For a known key it answers the
-   * recorded state.
+   * Enters the call as started and answers `new`: only the caller may now make it, and the same attempt gets the same answer
+   * again. Otherwise a known key gives the recorded state.
    *
    * @throws FencedError when `epoch` is not the thread's current lease epoch
    */

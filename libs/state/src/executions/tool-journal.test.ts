@@ -13,7 +13,7 @@ useStore(
     const key = thread();
     await store.admit(key);
     const { epoch } = (await store.claim(key)).lease;
-    call = { ...key, key: 'run-1:call-1', argsHash: 'a', epoch };
+    call = { ...key, key: 'run-1:call-1', argsHash: 'a', epoch, attempt: 1 };
   },
   { leaseMs: 60_000 },
 );
@@ -29,12 +29,22 @@ async function takenOver(): Promise<JournaledCall> {
 describe(redisToolJournal, () => {
   test('a call is new once, and its outcome is stored for later callers', async () => {
     expect(await journal.start(call)).toEqual({ state: 'new' });
-    expect(await journal.start(call)).toEqual({ state: 'unknown' });
+    expect(await journal.start({ ...call, attempt: 2 })).toEqual({ state: 'unknown' });
     await journal.finish(call, outcome);
     await journal.finish(call, { content: 'something else' });
 
     expect(await journal.start(call)).toEqual({ state: 'done', outcome });
     expect(await journal.start(await takenOver())).toEqual({ state: 'done', outcome });
+  });
+
+  test('the attempt that began a call is answered the same again until there is an outcome or another owner', async () => {
+    expect(await journal.start(call)).toEqual({ state: 'new' });
+    expect(await journal.start(call)).toEqual({ state: 'new' });
+
+    const next = await takenOver();
+    expect(await journal.start(next)).toEqual({ state: 'unknown' });
+    expect(await journal.start(next)).toEqual({ state: 'unknown' });
+    await expect(journal.start(call)).rejects.toThrow('another epoch');
   });
 
   test('after a takeover a call without an outcome is unknown for ever, even if its first owner reports one later', async () => {

@@ -17,7 +17,7 @@ export function redisToolJournal(redis: RedisConnection): ToolJournal {
   return {
     async start(call) {
       const { lease, executions, owner } = redis.keys.thread(call);
-      const args = [String(call.epoch), call.key, call.argsHash];
+      const args = [String(call.epoch), call.key, call.argsHash, String(call.attempt)];
       const reply = await redis.run(scripts.start, [entryKey(call), lease, executions, owner], args);
       const [state, text = ''] = reply as [string, string?];
       if (state === 'fenced') throw toFencedError('begun', text, call);

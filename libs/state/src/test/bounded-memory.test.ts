@@ -151,7 +151,7 @@ describe('a Redis that is full', () => {
     const waiting = await store.admit(queued);
     const claimed = await store.claim(key);
     const { head } = await store.step(claimed, { messages: [human('question')] });
-    const call = { ...key, key: `${runId}:call`, argsHash: 'h', epoch: claimed.lease.epoch };
+    const call = { ...key, key: `${runId}:call`, argsHash: 'h', epoch: claimed.lease.epoch, attempt: 1 };
     await journal.start(call);
     await maxMemory(1);
 
