@@ -10,10 +10,11 @@ const TAKEOVER_MS = 10_000 + 15_000 + 2 * 3_500 + 2_000;
 
 /** Finds leases, slots and queued work that remain although everything is at rest. */
 export async function findLeftovers(
-  { history, wakes, taskWakes, sizes }: World,
+  world: World,
   { threads }: Workload,
   redis: RedisConnection,
 ): Promise<readonly string[]> {
+  const { history, wakes, taskWakes, sizes } = world;
   const tasks = [...history.accepted.values()].filter(({ parentRunId }) => parentRunId !== undefined);
   const found = [
     ...(await findHeld(redis, threads)),
@@ -21,7 +22,8 @@ export async function findLeftovers(
     ...(await slotsHeld(redis, sizes.tasks)),
     ...(await turnsLeft(redis, threads, sizes)),
   ];
-  const waiting = wakes.waiting + taskWakes.waiting;
+  // A task that ended without a pool leaves its wake to the next pool.
+  const waiting = wakes.waiting + (world.living('pool').length > 0 ? taskWakes.waiting : 0);
   return waiting > 0 ? [...found, `${waiting} wakes are still waiting`] : found;
 }
 
@@ -51,7 +53,10 @@ async function slotsHeld(redis: RedisConnection, limits: World['sizes']['tasks']
   return held + tokens > 0 ? [`${held} slots and ${tokens} tokens of slots are left`] : [];
 }
 
-/** Entries of the queue of turns without a run are dropped by the next request for one; after that there must be none. */
+/**
+ * Entries of the queue of turns without a run are dropped by the next request for one; after that there must be none. A slot that
+ * was given to a thread whose run ended before the claim counts for some seconds more.
+ */
 async function turnsLeft(
   redis: RedisConnection,
   threads: readonly ThreadKey[],
@@ -61,9 +66,12 @@ async function turnsLeft(
   const taken = await redisTurnQueue(redis, { maxRunningPerUser, weights: {} }).take();
   if (taken !== null) return [`a thread waits for a slot: ${taken.threadId}`];
   const users = [...new Set(threads.map(({ userId }) => userId))];
-  const own = users.flatMap((userId) => Object.values<string>({ ...keys.turnsOf(userId) }));
-  const queues = [keys.turns.ready, keys.turns.capped, ...own];
-  const counts = await redis.use((client) => Promise.all(queues.map((key) => client.zcard(key))));
+  const own = users.map((userId) => keys.turnsOf(userId));
+  const running = own.map((key) => key.running);
+  const queues = [keys.turns.ready, keys.turns.capped, ...own.map(({ waiting }) => waiting), ...running];
+  const counts = await redis.use((client) =>
+    Promise.all(queues.map((key) => (running.includes(key) ? client.zcount(key, '+inf', '+inf') : client.zcard(key)))),
+  );
   return queues.flatMap((key, index) =>
     (counts[index] ?? 0) > 0 ? [`${counts[index]} entries are left in ${key}`] : [],
   );

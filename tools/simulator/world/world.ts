@@ -110,9 +110,14 @@ export class World {
     this.scheduler.note('HEALED');
   }
 
+  /** The processes of the role that are not dead. */
+  living(role: Role): readonly SimProcess[] {
+    return this.processes.filter((process) => process.alive && process.role === role);
+  }
+
   /** A living process of the role, if there is one. */
   any(role: Role): SimProcess | undefined {
-    const living = this.processes.filter((process) => process.alive && process.role === role);
+    const living = this.living(role);
     return living.length === 0 ? undefined : this.random.pick(living);
   }
 
