@@ -9,6 +9,9 @@ export { findChromium } from '../../tools/bench/console/find-chromium.js';
 export const launchChromium = (executablePath: string): Promise<Browser> =>
   chromium.launch({ executablePath, args: ['--no-sandbox'] });
 
+/** Chromium drops all requests when a network interface comes or goes, as those of containers of other tests do. Pages repeat theirs. */
+const INTERFACES_CHANGED = /net::ERR_NETWORK_CHANGED/;
+
 /** A page, and what went wrong in it. */
 export interface WatchedPage {
   readonly page: Page;
@@ -31,9 +34,10 @@ export async function openWatchedPage(
   const page = await context.newPage();
   const faults: string[] = [];
   const foreign: string[] = [];
+  const isExpected = (text: string): boolean => [INTERFACES_CHANGED, ...expected].some((pattern) => pattern.test(text));
   page.on('console', (message) => {
     const text = message.text();
-    if (message.type() === 'error' && !expected.some((pattern) => pattern.test(text))) faults.push(text);
+    if (message.type() === 'error' && !isExpected(text)) faults.push(text);
   });
   page.on('pageerror', (error) => void faults.push(error.message));
   page.on('request', (request) => {
