@@ -96,7 +96,9 @@ describe('a lost wake', () => {
     for (const role of roles) {
       await rm(messagesDir(role), { recursive: true });
       await cp(copyDir(role), messagesDir(role), { recursive: true });
-      await writeFile(stateFile(role), writtenStates.get(role) ?? '');
+      const state = writtenStates.get(role);
+      if (state === undefined) throw new Error(`the state of the consumer of ${role} was not waited for`);
+      await writeFile(stateFile(role), state);
     }
     await nats.restart();
   }

@@ -83,15 +83,14 @@ describe(executeAtMostOnce, () => {
 
   describe('while the journal does not answer', () => {
     const away = new UnavailableError('Redis did not answer in time', { details: { dependency: 'redis' } });
-    /** Its first steps fail; afterwards it answers `state`. */
+    /** Its first starts fail; afterwards it answers `state`. */
     function journalAfter(failures: number, state: CallState) {
       const said = journalSaying(state);
       let left = failures;
       const first = (): Promise<void> => (left-- > 0 ? Promise.reject(away) : Promise.resolve());
       const journal: ToolJournal = {
         ...said.journal,
-        start: async (call) => (await first(), said.journal.start(call)),
-        withdraw: async (call) => (await first(), said.journal.withdraw(call)),
+        start: (call) => first().then(() => said.journal.start(call)),
       };
       return { ...said, journal };
     }
