@@ -66,8 +66,8 @@ const unit = {
 };
 
 module.exports = {
-  // An upper bound for a machine under load; tests that wait longer say so themselves. Projects have no say in it.
-  testTimeout: 30_000,
+  // An upper bound for a machine under load, longer than `waitFor` waits, which names what it waited for. Tests that wait longer say so.
+  testTimeout: 60_000,
   testSequencer: '<rootDir>/tools/checks/long-tests-first.cjs',
   // Tests wait for servers as much as they compute; a fourth would slow them all down.
   // Most of the longest tests wait more than they compute: with three, two cores are idle for a seventh of the time.

@@ -67,7 +67,6 @@ describe("DeerFlow's configuration over the real stack", () => {
     const services = [gateway, first, manager];
     await waitFor(async () => (await Promise.all(services.map((service) => service.ready()))).every(({ ok }) => ok), {
       what: 'all services to be ready',
-      timeoutMs: 30_000,
     });
     [client, runner] = [clientOf(gateway), first];
   });

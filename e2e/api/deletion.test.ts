@@ -89,7 +89,7 @@ async function doomedGateway(): Promise<{ gateway: TestService; proxy: TestProxy
   proxies.push(proxy);
   const gateway = await stack.start('gateway', { REDIS_URL: stack.urlOf('gateway', 'redis', proxy.port) });
   doomed.push(gateway);
-  await waitFor(async () => (await gateway.ready()).ok, { what: 'the gateway to be ready', timeoutMs: 30_000 });
+  await waitFor(async () => (await gateway.ready()).ok, { what: 'the gateway to be ready' });
   nth(stack.gateways, 0).pause();
   return { gateway, proxy };
 }
@@ -260,14 +260,13 @@ describe('services that are killed around a deletion', () => {
 
       await waitFor(() => filesNaming(stack, run.thread_id, secret).length === 0, {
         what: 'no file',
-        timeoutMs: 30_000,
       });
       const lasting = async (): Promise<string[]> => {
         const keys = await keysNaming(redis, run.thread_id);
         const times = await redis.use((client) => Promise.all(keys.map((key) => client.pttl(key))));
         return keys.filter((_, at) => times[at] === -1);
       };
-      await waitFor(async () => (await lasting()).length === 0, { what: 'deadlines', timeoutMs: 30_000 });
+      await waitFor(async () => (await lasting()).length === 0, { what: 'deadlines' });
       const path = `/threads/${run.thread_id}`;
       expect((await steady('alice').call('GET', `${path}/runs/${run.run_id}`)).body).toMatchObject({
         status: 'success',
@@ -297,7 +296,7 @@ describe('services that are killed around a deletion', () => {
     const next = await stack.start('memory-worker');
     const other = await steady('alice').newThread();
     await say('alice', other, 'I like tea');
-    await waitFor(async () => (await memoryOf('alice')).includes('tea'), { what: 'the memory', timeoutMs: 30_000 });
+    await waitFor(async () => (await memoryOf('alice')).includes('tea'), { what: 'the memory' });
     expect(await memoryOf('alice')).not.toContain(secret);
     await nothingNames(threadId);
     await next.kill9();
@@ -314,7 +313,7 @@ describe('services that are killed around a deletion', () => {
     worker.resume();
     const other = await steady('alice').newThread();
     await say('alice', other, 'I like boats');
-    await waitFor(async () => (await memoryOf('alice')).includes('boats'), { what: 'the memory', timeoutMs: 30_000 });
+    await waitFor(async () => (await memoryOf('alice')).includes('boats'), { what: 'the memory' });
     await nothingNames('benedetta', threadId);
     await worker.kill9();
   });

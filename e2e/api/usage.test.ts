@@ -54,7 +54,7 @@ test('usage has each call of runs, tasks, suggestions and memory once, over the 
   await stream.end(60_000);
   const messages = [{ role: 'user', content: 'What now?' }];
   await client.call('POST', `/threads/${threadId}/suggestions`, { messages, n: 1 });
-  await waitFor(async () => 'memory' in (await callsByAgent(client)), { what: 'the extraction', timeoutMs: 30_000 });
+  await waitFor(async () => 'memory' in (await callsByAgent(client)), { what: 'the extraction' });
 
   expect(await callsByAgent(client)).toEqual({ 'general-purpose': 1, lead_agent: 2, memory: 1, suggestions: 1 });
   for (const { cost, input_tokens: input, output_tokens: output } of await rowsOf(client, 'group=agent,model'))

@@ -96,7 +96,7 @@ jest.setTimeout(180_000);
     const answer = page.locator('article[aria-label="Agent"] p').first();
     const first = await answer.innerText();
     await page.getByRole('button', { name: 'Answer again' }).click();
-    await waitFor(async () => (await answer.innerText()) !== first, { what: 'another answer', timeoutMs: 30_000 });
+    await waitFor(async () => (await answer.innerText()) !== first, { what: 'another answer' });
     await isDone(page);
     await shows(page, 'took');
     expect(await page.locator('article[aria-label="Agent"]').count()).toBe(1);
@@ -108,11 +108,10 @@ jest.setTimeout(180_000);
     await isDone(page);
     await waitFor(async () => !(await answersOf(page)).includes(second), {
       what: 'the old answer to go',
-      timeoutMs: 20_000,
     });
     const before = page.url();
     await page.getByRole('button', { name: 'Continue from here' }).click();
-    await waitFor(() => page.url() !== before, { what: 'the branch to open', timeoutMs: 20_000 });
+    await waitFor(() => page.url() !== before, { what: 'the branch to open' });
     await shows(page, 'Another answer');
     await page.getByRole('button', { name: 'Good answer' }).waitFor();
   });
@@ -135,7 +134,6 @@ jest.setTimeout(180_000);
     await page.getByRole('searchbox', { name: 'Search titles' }).fill('NORTH reindeer');
     await waitFor(async () => (await list.getByRole('listitem').count()) === 1, {
       what: 'one match',
-      timeoutMs: 20_000,
     });
     await list.getByRole('button', { name: 'Delete “Reindeer of the north”' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
@@ -157,7 +155,6 @@ jest.setTimeout(180_000);
     await page.getByRole('button', { name: 'New conversation', exact: true }).click();
     await waitFor(async () => (await composerOf(page).inputValue()) === '', {
       what: 'an empty field',
-      timeoutMs: 20_000,
     });
   });
 });

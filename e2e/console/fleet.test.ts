@@ -56,7 +56,7 @@ const isOfTest = ({ name }: { readonly name: string }): boolean => name === 'dur
         const { processes } = await fleet();
         return processes.length === 5 && processes.every(({ problems }) => problems.every(isOfTest)) && processes;
       },
-      { what: 'five processes that are ready', timeoutMs: 30_000 },
+      { what: 'five processes that are ready' },
     );
     expect(all.map(({ service, pid }) => [service, pid])).toEqual([
       ['gateway', nth(stack.gateways, 0).pid],
@@ -104,7 +104,6 @@ const isOfTest = ({ name }: { readonly name: string }): boolean => name === 'dur
     const { body: run } = await client.call<{ run_id: string }>('POST', `/threads/${threadId}/runs`, runBody(script));
     await waitFor(async () => (await sandboxes()).sandboxes.some(({ commands }) => commands.length > 0), {
       what: 'the command in its sandbox',
-      timeoutMs: 30_000,
     });
     await open('sandboxes', 'Sandboxes');
     await page.getByLabel('User id').fill('nobody-else');

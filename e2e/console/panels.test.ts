@@ -105,7 +105,7 @@ let opened: WatchedPage | undefined;
 
     await editor.fill(before.replace('echo first', 'echo edited'));
     await page.getByRole('button', { name: 'Approve with these arguments' }).dblclick();
-    await waitFor(() => isIdle(threadId), { what: 'the run with the decision', timeoutMs: 30_000 });
+    await waitFor(() => isIdle(threadId), { what: 'the run with the decision' });
 
     expect(await fileOf(threadId, 'workspace/ledger')).toBe('edited\n');
     const { body: runs } = await client.call<unknown[]>('GET', `/threads/${threadId}/runs`);
@@ -125,7 +125,7 @@ let opened: WatchedPage | undefined;
     await second.getByRole('button', { name: 'Reject' }).click();
     await second.getByLabel('Reason, which the agent reads (optional)').fill('one is enough');
     await send.click();
-    await waitFor(() => isIdle(threadId), { what: 'the run with both decisions', timeoutMs: 30_000 });
+    await waitFor(() => isIdle(threadId), { what: 'the run with both decisions' });
 
     expect(await fileOf(threadId, 'workspace/ledger')).toBe('one\n');
     expect(JSON.stringify(await messagesOf(threadId))).toContain('one is enough');
@@ -148,7 +148,7 @@ let opened: WatchedPage | undefined;
     await page.getByRole('button', { name: 'Approve', exact: true }).click();
     await page.getByText(/This was decided elsewhere/).waitFor();
     await page.getByRole('button', { name: 'Approve', exact: true }).waitFor({ state: 'detached' });
-    await waitFor(() => isIdle(threadId), { what: 'the run with the decision', timeoutMs: 30_000 });
+    await waitFor(() => isIdle(threadId), { what: 'the run with the decision' });
     expect(await fileOf(threadId, 'workspace/ledger')).toBe('contested\n');
   });
 
@@ -158,7 +158,7 @@ let opened: WatchedPage | undefined;
     const page = await open(threadId);
     await page.getByText(/Decide within .* After that the call is rejected\./).waitFor();
     await page.getByRole('heading', { name: 'May the agent call ls?' }).waitFor({ state: 'detached' });
-    await waitFor(() => isIdle(threadId), { what: 'the decision of the deadline', timeoutMs: 30_000 });
+    await waitFor(() => isIdle(threadId), { what: 'the decision of the deadline' });
     expect((await messagesOf(threadId)).at(-1)?.content).toBe('Late.');
   });
 
@@ -171,7 +171,7 @@ let opened: WatchedPage | undefined;
     expect(await page.locator('[data-interrupt] mark').first().textContent()).toBe('U+202E');
     await page.getByRole('button', { name: 'Reject' }).click();
     await page.getByRole('button', { name: 'Reject this call' }).click();
-    await waitFor(() => isIdle(threadId), { what: 'the rejected run', timeoutMs: 30_000 });
+    await waitFor(() => isIdle(threadId), { what: 'the rejected run' });
     expect(await fileOf(threadId, 'workspace/ledger')).toBe('status 404');
   });
 
@@ -183,7 +183,6 @@ let opened: WatchedPage | undefined;
     await page.getByRole('button', { name: 'blue' }).click();
     await waitFor(async () => (await messagesOf(threadId)).some(({ content }) => content === 'blue'), {
       what: 'the answer in the conversation',
-      timeoutMs: 30_000,
     });
     await page.getByRole('button', { name: 'blue' }).waitFor({ state: 'detached' });
   });
@@ -313,7 +312,6 @@ let opened: WatchedPage | undefined;
     await page.getByRole('button', { name: 'Start' }).click();
     await waitFor(async () => (await messagesOf(threadId)).some(({ content }) => content === 'Another way.'), {
       what: 'the answer on the branch',
-      timeoutMs: 30_000,
     });
     const texts = (await messagesOf(threadId)).map(({ content }) => content);
     expect(texts).toContain('First answer.');

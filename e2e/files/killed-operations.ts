@@ -166,7 +166,7 @@ export class KilledOperations {
       else {
         expect(result).toContain('newer');
         const isThere = async () => (await served(scene, other))['outputs/made'] === checksum;
-        await waitFor(isThere, { what: `the file of ${JSON.stringify(point)}`, timeoutMs: 30_000 });
+        await waitFor(isThere, { what: `the file of ${JSON.stringify(point)}` });
       }
       const next = 'cd /mnt/user-data && cat uploads/text && echo later > outputs/later';
       expect(await this.run(scene.threadId, next)).toContain('newer');

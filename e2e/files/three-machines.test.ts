@@ -161,7 +161,7 @@ test('a conversion whose gateway is killed in its midst is taken over by another
     return answer.files.find(({ filename }) => filename === 'plan.docx');
   };
   expect(await listed()).toMatchObject({ conversion: 'pending' });
-  await waitFor(async () => (await listed())?.conversion === 'done', { what: 'the conversion', timeoutMs: 30_000 });
+  await waitFor(async () => (await listed())?.conversion === 'done', { what: 'the conversion' });
   expect(await listed()).toMatchObject({ markdown_file: 'plan.md' });
   await one.start('gateway');
   for (const machine of machines.all) {
@@ -234,7 +234,7 @@ test('a large file of a result is readable everywhere although the manager is ki
   storing.release();
   await three.start('sandbox-manager');
   for (const machine of machines.all) {
-    await waitFor(async () => (await artifact(machine, 'outputs/huge')).ok, { what: 'the file', timeoutMs: 30_000 });
+    await waitFor(async () => (await artifact(machine, 'outputs/huge')).ok, { what: 'the file' });
     expect(sha256(await contentOf(machine, 'outputs/huge'))).toBe(checksum);
   }
 });

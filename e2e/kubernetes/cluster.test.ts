@@ -92,13 +92,10 @@ jest.setTimeout(5 * 60_000);
         ),
       {
         what: 'a connection that is refused',
-        timeoutMs: 30_000,
       },
     );
     await kubectl.run(['delete', 'networkpolicy', '-n', NAMESPACE, 'closed']);
-    await expect(waitFor(() => fetched(url), { what: 'a connection', timeoutMs: 30_000 })).resolves.toContain(
-      'listing',
-    );
+    await expect(waitFor(() => fetched(url), { what: 'a connection' })).resolves.toContain('listing');
   });
 
   test('pod security "restricted" refuses a pod with rights', async () => {
@@ -110,8 +107,8 @@ jest.setTimeout(5 * 60_000);
     await kubectl.apply([{ ...quota, metadata: { name: 'two', namespace: NAMESPACE } }]);
     const refused = () => kubectl.apply([pod('third', ['true'])]).then(() => '', String);
 
-    await expect(
-      waitFor(async () => /exceeded quota/.test(await refused()), { what: 'a refusal', timeoutMs: 30_000 }),
-    ).resolves.toBe(true);
+    await expect(waitFor(async () => /exceeded quota/.test(await refused()), { what: 'a refusal' })).resolves.toBe(
+      true,
+    );
   });
 });

@@ -49,11 +49,9 @@ async function shows(page: Page, expected: readonly string[]): Promise<void> {
     seen = await textsOf(page);
     return JSON.stringify(seen) === JSON.stringify(expected);
   };
-  await waitFor(isShown, { what: `the page to show ${JSON.stringify(expected)}`, timeoutMs: 30_000 }).catch(
-    (error: unknown) => {
-      throw new Error(`the page shows ${JSON.stringify(seen)}`, { cause: error });
-    },
-  );
+  await waitFor(isShown, { what: `the page to show ${JSON.stringify(expected)}` }).catch((error: unknown) => {
+    throw new Error(`the page shows ${JSON.stringify(seen)}`, { cause: error });
+  });
 }
 
 const settles = (page: Page): Promise<unknown> =>

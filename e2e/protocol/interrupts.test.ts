@@ -73,7 +73,7 @@ describe.each(['sse', 'websocket'] as const)('interrupts over %s', (transport) =
           () => true,
           () => false,
         ),
-      { what: 'the answer to be taken', timeoutMs: 20_000 },
+      { what: 'the answer to be taken' },
     );
     await saysBye(thread);
     stack.gateways[killed] = await stack.start('gateway');

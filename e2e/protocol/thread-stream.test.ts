@@ -136,9 +136,9 @@ describe.each(['sse', 'websocket'] as const)('client.threads.stream() over %s', 
     const killed = gateways.current;
     await gateways.killCurrent();
     stack.model.release(gate);
-    await waitFor(() => endsOf(events).includes('completed'), { what: 'the end of the run', timeoutMs: 30_000 });
+    await waitFor(() => endsOf(events).includes('completed'), { what: 'the end of the run' });
     await thread.run.start({ input: human('#say Four.') });
-    await waitFor(() => endsOf(events).length === 4, { what: 'the end of the second run', timeoutMs: 30_000 });
+    await waitFor(() => endsOf(events).length === 4, { what: 'the end of the second run' });
     stack.gateways[killed] = await stack.start('gateway');
 
     expect(endsOf(events)).toEqual(['running', 'completed', 'running', 'completed']);
@@ -159,10 +159,10 @@ describe.each(['sse', 'websocket'] as const)('client.threads.stream() over %s', 
 
     await Promise.all(stack.runners.splice(0).map((runner) => runner.kill9()));
     stack.runners.push(await stack.start('agent-runner'), await stack.start('agent-runner'));
-    await waitFor(() => endsOf(events).length === 2, { what: 'the second attempt', timeoutMs: 30_000 });
+    await waitFor(() => endsOf(events).length === 2, { what: 'the second attempt' });
     await heldAt({ stack }, gate);
     stack.model.release(gate);
-    await waitFor(() => endsOf(events).includes('completed'), { what: 'the end of the run', timeoutMs: 30_000 });
+    await waitFor(() => endsOf(events).includes('completed'), { what: 'the end of the run' });
 
     expect(endsOf(events)).toEqual(['running', 'running', 'completed']);
     expect(streamedTexts(events)).toEqual(['One two', 'One two three.']);

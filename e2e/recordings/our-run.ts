@@ -40,7 +40,7 @@ async function writeReadFile(stack: Stack, threadId: string): Promise<void> {
 /** Cancels the run where the recorder did: when what the model sent so far was shown and it holds. */
 async function cancelAtHold(stack: Stack, hold: string, run: string): Promise<void> {
   const held = (): boolean => stack.model.listHolds().some(({ name }) => name === hold);
-  await waitFor(held, { what: `the model to hold at ${hold}`, timeoutMs: 20_000 });
+  await waitFor(held, { what: `the model to hold at ${hold}` });
   await shown(stack.client(), run);
   await stack.client().call('POST', `${run}/cancel?wait=1&action=interrupt`);
 }

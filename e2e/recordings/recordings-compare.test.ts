@@ -11,8 +11,6 @@ import { runAsRecorded } from './our-run.js';
 import { singleDifferences } from './single-differences.js';
 import { type Stack, startStack } from '../support/stack.js';
 
-jest.setTimeout(60_000);
-
 let stack: Stack;
 
 beforeAll(async () => {

@@ -296,7 +296,7 @@ describe('while every service is killed', () => {
       const wait = '; while [ ! -e /mnt/user-data/workspace/gate ]; do sleep 0.1; done';
       const { threadId, waiting } = await ask(tee('line', wait));
       await decide(threadId, nth(waiting, 0), { type: 'approve' });
-      await waitFor(() => linesOf(stack, threadId, 'ledger').length === 1, { what: 'the effect', timeoutMs: 30_000 });
+      await waitFor(() => linesOf(stack, threadId, 'ledger').length === 1, { what: 'the effect' });
       const victim = { runner, gateway, manager }[name];
       await victim.kill9();
       openGate(stack, threadId, 'gate');
@@ -316,7 +316,7 @@ describe('while every service is killed', () => {
   test('after a call of an MCP server arrived: it is not made again', async () => {
     const { threadId, waiting } = await ask(callLine('bank_pay', { to: 'bob', amount: 5, hold: true }));
     await decide(threadId, nth(waiting, 0), { type: 'approve' });
-    await waitFor(() => paid.length === 1, { what: 'the call', timeoutMs: 30_000 });
+    await waitFor(() => paid.length === 1, { what: 'the call' });
     await runner.kill9();
     release?.();
     runner = await stack.start('agent-runner');

@@ -4,8 +4,6 @@ import { type ApiClient, type Frame, lastValues, runIdOf } from '../support/clie
 import { nonce, type Stack, startStack } from '../support/stack.js';
 import { linesOf } from '../support/threads-on-disk.js';
 
-jest.setTimeout(60_000);
-
 /** The guarantee of the README: by then all work of the run has ended. The time begins when the cancel was accepted. */
 const CANCEL_MS = 5_000;
 

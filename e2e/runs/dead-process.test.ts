@@ -48,7 +48,7 @@ async function start(app: AppName): Promise<TestService> {
 }
 
 const holds = (count: number): Promise<unknown> =>
-  waitFor(() => stack.model.listHolds().length === count, { what: `${count} held calls`, timeoutMs: 30_000 });
+  waitFor(() => stack.model.listHolds().length === count, { what: `${count} held calls` });
 
 test('a runner: others continue all its runs, long before their leases lapse', async () => {
   const victim = await start('agent-runner');

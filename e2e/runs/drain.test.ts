@@ -34,7 +34,6 @@ describe('SIGTERM', () => {
     const stream = await client.run(threadId, script);
     await waitFor(() => linesOf(stack, threadId, 'ledger').length === 1, {
       what: 'the command to start',
-      timeoutMs: 20_000,
     });
     stack.runners.push(await stack.start('agent-runner'));
 
@@ -67,7 +66,6 @@ describe('kill -9 of the sandbox-manager', () => {
     const stream = await client.run(threadId, script);
     await waitFor(() => linesOf(stack, threadId, 'ledger').length === 1, {
       what: 'the command to start',
-      timeoutMs: 20_000,
     });
 
     await nth(stack.managers, 0).kill9();

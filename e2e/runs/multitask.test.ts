@@ -2,8 +2,6 @@ import { waitFor } from '@caribou/testing';
 import { type ApiClient, type Frame, lastValues, runBody, runIdOf, type WireMessage } from '../support/client.js';
 import { nonce, type Stack, startStack } from '../support/stack.js';
 
-jest.setTimeout(60_000);
-
 let stack: Stack;
 let client: ApiClient;
 

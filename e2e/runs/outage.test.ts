@@ -4,8 +4,6 @@ import { countIn, outageFigures } from '../../tools/bench/outage/outage-figures.
 import { TurnLoad } from '../../tools/bench/outage/turn-load.js';
 import { nth, type Stack, startStack } from '../support/stack.js';
 
-jest.setTimeout(60_000);
-
 const LANES = 12;
 const TOKENS = 60;
 const PACE_MS = 50;

@@ -31,7 +31,7 @@ async function inCommand(): Promise<{ threadId: string; stream: OpenStream; runI
   const threadId = await client.newThread();
   const script = `${nonce()}\n#tool bash ${WAITING}\n#say All done.`;
   const stream = await client.run(threadId, script);
-  await waitFor(() => commandsOf(threadId).length > 0, { what: 'the command', timeoutMs: 30_000 });
+  await waitFor(() => commandsOf(threadId).length > 0, { what: 'the command' });
   return { threadId, stream, runId: runIdOf(stream), script };
 }
 

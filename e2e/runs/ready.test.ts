@@ -29,7 +29,7 @@ const missingBecomes = (name: string) =>
     everyMs: 200,
   });
 const nothingMissing = () =>
-  waitFor(async () => (await missing()).length === 0, { what: '/ready to be ready', timeoutMs: 20_000, everyMs: 200 });
+  waitFor(async () => (await missing()).length === 0, { what: '/ready to be ready', everyMs: 200 });
 
 test('processes whose CARIBOU_HOME is another volume refuse to start', async () => {
   const otherHome = await mkdtemp(join(tmpdir(), 'caribou-other-'));

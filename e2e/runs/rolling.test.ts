@@ -64,7 +64,7 @@ test('every service is replaced twice under load, one by one: no run fails, and 
       const before = load.ended;
       await waitFor(() => load.ended >= before + LANES, { what: 'turns', timeoutMs: 90_000 });
       const next = await start(app);
-      await waitFor(() => isReady(next), { what: `the next ${app}`, timeoutMs: 30_000 });
+      await waitFor(() => isReady(next), { what: `the next ${app}` });
       const [leaving, ...staying] = of(app);
       running.set(app, [...staying, next]);
       exits.push(await leaving?.terminate(90_000));

@@ -49,7 +49,6 @@ test('the trace of a run whose runner was killed in a tool call shows both claim
   const stream = await client.run(threadId, script);
   await waitFor(() => linesOf(stack, threadId, 'ledger').length === 1, {
     what: 'the command to start',
-    timeoutMs: 20_000,
   });
 
   await victim.kill9();

@@ -50,7 +50,6 @@ const requestsWith = (word: string): readonly string[] =>
 const heldAt = (gate: string) =>
   waitFor(() => stack.model.listHolds().some((hold) => hold.name === gate), {
     what: `the model to hold at ${gate}`,
-    timeoutMs: 30_000,
   });
 
 /** Kills the only runner; another takes over. */

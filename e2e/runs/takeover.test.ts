@@ -122,7 +122,6 @@ const lastAttempt = (frames: readonly Frame[]): unknown =>
 const heldAt = (gate: string) =>
   waitFor(() => stack.model.listHolds().some((hold) => hold.name === gate), {
     what: `the model to hold at ${gate}`,
-    timeoutMs: 20_000,
   });
 
 describe('kill -9 of the runner', () => {
@@ -191,7 +190,6 @@ describe('kill -9 of the runner', () => {
     const stream = await client.run(threadId, script);
     await waitFor(() => linesOf(stack, threadId, 'ledger').length === 1, {
       what: 'the command to start',
-      timeoutMs: 20_000,
     });
 
     await killVictim();

@@ -148,7 +148,7 @@ test('a delayed run survives the loss of every process and starts no earlier tha
   const askedMs = Date.now();
   const delayed = await client().call<RunReply>('POST', path, { ...body, after_seconds: 6 });
   const now = await client().call<RunReply>('POST', path, body);
-  await waitFor(() => receiver.accepted.has(now.body.run_id), { what: 'the run that goes first', timeoutMs: 30_000 });
+  await waitFor(() => receiver.accepted.has(now.body.run_id), { what: 'the run that goes first' });
   expect((await client().call<RunReply>('GET', `${path}/${delayed.body.run_id}`)).body.status).toBe('pending');
 
   await Promise.all(processes.map(({ service }) => service.kill9()));

@@ -38,7 +38,6 @@ describe('traces', () => {
     // The gateway and the runner send their spans separately.
     await waitFor(() => [named('run.admit'), named('invoke_agent lead_agent')].every(({ length }) => length === 1), {
       what: 'the request and the run to be traced',
-      timeoutMs: 20_000,
     });
 
     const [request, run] = [nth(named('run.admit'), 0), nth(named('invoke_agent lead_agent'), 0)];

@@ -53,7 +53,7 @@ describe('rules for commands over the real stack', () => {
         .map(([, [, line]]) => JSON.parse(line ?? '') as Record<string, unknown>)
         .filter(({ operation, thread_id }) => operation === 'exec' && thread_id === threadId)
         .map(({ what, verdict, command_verdict, rules }) => [what, verdict, command_verdict, rules]);
-    await waitFor(async () => (await audited()).length >= 4, { what: 'the audit', timeoutMs: 20_000 });
+    await waitFor(async () => (await audited()).length >= 4, { what: 'the audit' });
     expect(await audited()).toEqual([
       [commands[0], 'blocked', 'block', ['rm-root']],
       [commands[1], 'blocked', 'block', ['no-date']],

@@ -71,7 +71,7 @@ async function startRenewing(): Promise<{ readonly manager: TestService; readonl
 async function startManager(env: Readonly<Record<string, string>> = {}): Promise<TestService> {
   const manager = await stack.start('sandbox-manager', env);
   started.push(manager);
-  await waitFor(async () => (await manager.ready()).ok, { what: 'a manager to be ready', timeoutMs: 30_000 });
+  await waitFor(async () => (await manager.ready()).ok, { what: 'a manager to be ready' });
   return manager;
 }
 
@@ -194,7 +194,7 @@ describe('on two machines', () => {
     expect(ledger()).toEqual(['first begins', 'next begins', 'next ends']);
 
     proxy.accept();
-    await waitFor(async () => (await cut.ready()).ok, { what: 'its lease', timeoutMs: 30_000 });
+    await waitFor(async () => (await cut.ready()).ok, { what: 'its lease' });
     await other.kill9();
     expect(await runTurn('later')).toContain('later is done');
     expect(ledger()).toEqual(['first begins', 'next begins', 'next ends', 'later begins', 'later ends']);

@@ -62,7 +62,7 @@ test('SIGTERM of a manager in a long command: its run continues with the next ma
   expect(await turn(idle, 'echo kept > /mnt/user-data/workspace/note; echo fine')).toEqual([['success', 'fine\n']]);
   const busy = await client.newThread();
   const stream = await client.run(busy, `${nonce()}\n${tool(WAITING)}\n${tool(NEXT)}\n#say Done.`);
-  await waitFor(() => linesAt(leaving, busy, 'ledger').length === 1, { what: 'the command', timeoutMs: 20_000 });
+  await waitFor(() => linesAt(leaving, busy, 'ledger').length === 1, { what: 'the command' });
   const next = await startManager('two');
 
   const exit = leaving.service.terminate(60_000);

@@ -57,7 +57,6 @@ export function read(stream: AsyncIterable<StreamPart>): Reading {
 export const heldAt = ({ stack }: Pick<Sdk, 'stack'>, gate: string): Promise<unknown> =>
   waitFor(() => stack.model.listHolds().some(({ name }) => name === gate), {
     what: `the model to hold at ${gate}`,
-    timeoutMs: 20_000,
   });
 
 /** A gate of the demo model no other test waits at. */

@@ -2,8 +2,6 @@ import { Client } from 'langgraph-sdk-1-15';
 import { type Stack, startStack } from '../support/stack.js';
 import { calls, fields } from './catalog/catalog.js';
 
-jest.setTimeout(60_000);
-
 let stack: Stack;
 
 beforeAll(async () => {

@@ -8,8 +8,6 @@ import { SDK_LINES } from './sdk-client.js';
 import { describeStreams } from './streams-suite.js';
 import { describeThreads } from './threads-suite.js';
 
-jest.setTimeout(60_000);
-
 let stack: Stack;
 
 beforeAll(async () => {

@@ -90,9 +90,9 @@ export function describeThreadReconnect(use: () => Stack): void {
       await doomed.kill9();
       stack.model.release(gate);
       const done = () => parts.filter(({ event }) => event === 'run_done');
-      await waitFor(() => done().length === 1, { what: 'the end of the first run', timeoutMs: 30_000 });
+      await waitFor(() => done().length === 1, { what: 'the end of the first run' });
       const second = await start('#say Seven.');
-      await waitFor(() => done().length === 2, { what: 'the end of the second run', timeoutMs: 30_000 });
+      await waitFor(() => done().length === 2, { what: 'the end of the second run' });
       await direct.threads.delete(threadId);
       await end;
 

@@ -14,8 +14,6 @@ import { deerFlowOptions, deerFlowSubmit } from './deer-flow-page.js';
 import { PageNetwork } from './page-network.js';
 import type { Json } from './sdk-client.js';
 
-jest.setTimeout(60_000);
-
 let stack: Stack;
 let api: ApiClient;
 let network: PageNetwork;

@@ -58,7 +58,6 @@ async function twoTasks(): Promise<UnderWay> {
   const stream = await client.run(threadId, `#usage 1000 10\n${script}\n#say Never.`, WITH_SUBAGENTS);
   await waitFor(() => processesWith(seconds).length >= 2 && stack.model.listHolds().length === 1, {
     what: 'a command and a model call under way',
-    timeoutMs: 30_000,
   });
   return { threadId, stream, runId: runIdOf(stream), word, seconds };
 }

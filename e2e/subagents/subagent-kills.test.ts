@@ -51,7 +51,7 @@ async function setScene(): Promise<Scene> {
   const script = `${taskLines(inModel, inTool, over)}\n#say all of it`;
   const stream = await client.run(threadId, script, WITH_SUBAGENTS);
   await stream.waitFor('the quick task to end', isTold('task_completed'), 30_000);
-  await waitFor(() => stack.model.listHolds().length === 1, { what: 'the model to hold', timeoutMs: 20_000 });
+  await waitFor(() => stack.model.listHolds().length === 1, { what: 'the model to hold' });
   await waitFor(() => linesOf(stack, threadId, 'ledger').includes('tool'), { what: 'the command to run' });
 
   const other = await client.newThread();

@@ -65,7 +65,6 @@ describe('leftovers of tasks', () => {
       const { threadId, runId } = await twoTasks(`#tool bash ${command}\n#say Never.`);
       await waitFor(() => processesWith(seconds).length > 0 && stack.model.listHolds().length === 1, {
         what: 'a command and a model call under way',
-        timeoutMs: 30_000,
       });
       expect(await removed(threadId)).toBe(409);
 
@@ -79,7 +78,7 @@ describe('leftovers of tasks', () => {
 
   test('none when a pool was paused while thread and run were removed: it ends their tasks', async () => {
     const { threadId, runId, word } = await twoTasks('#hold gate\n#say Never.');
-    await waitFor(() => stack.model.listHolds().length === 2, { what: 'two model calls under way', timeoutMs: 30_000 });
+    await waitFor(() => stack.model.listHolds().length === 2, { what: 'two model calls under way' });
     const pool = nth(stack.pools, 0);
     pool.pause();
     expect((await cancelled(threadId, runId, 'rollback')).status).toBe(204);
@@ -90,6 +89,6 @@ describe('leftovers of tasks', () => {
 
     const isClosed = ({ closedByClient }: TaskRequest): boolean => closedByClient;
     await waitFor(() => requestsOfTasks(stack, word).filter(isClosed).length === 2, { what: 'the calls to be closed' });
-    await waitFor(nothingIsLeft, { what: 'nothing to be left', timeoutMs: 30_000 });
+    await waitFor(nothingIsLeft, { what: 'nothing to be left' });
   });
 });

@@ -73,7 +73,7 @@ describe('a queue without a pool', () => {
     expect(run['status']).toBe('success');
     expect(await tasksOf(String(run['thread_id']))).toMatchObject([{ status: 'interrupted', started_at: null }]);
     const pool = await stack.start('subagent-pool');
-    await waitFor(async () => (await pool.ready()).ok, { what: 'the pool to be ready', timeoutMs: 30_000 });
+    await waitFor(async () => (await pool.ready()).ok, { what: 'the pool to be ready' });
     const later = await turnOf(client, `${taskLine(`${nonce()}\n#say Fine.`)}\n#say Done.`);
     expect(later.results.map(({ content }) => content)).toEqual(['Task Succeeded. Result: Fine.']);
     expect(requestsOfTasks(stack, word)).toEqual([]);

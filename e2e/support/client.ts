@@ -23,7 +23,7 @@ export class OpenStream {
   }
 
   /** Resolves with the first matching frame, received already or later. */
-  async waitFor(what: string, fits: (frame: Frame) => boolean, timeoutMs = 20_000): Promise<Frame> {
+  async waitFor(what: string, fits: (frame: Frame) => boolean, timeoutMs = 30_000): Promise<Frame> {
     const deadline = Date.now() + timeoutMs;
     for (let index = 0; ; ) {
       for (; index < this.frames.length; index += 1) {
@@ -36,7 +36,7 @@ export class OpenStream {
   }
 
   /** Resolves with all frames once the server has closed the stream. */
-  async end(timeoutMs = 30_000): Promise<readonly Frame[]> {
+  async end(timeoutMs = 60_000): Promise<readonly Frame[]> {
     const deadline = Date.now() + timeoutMs;
     while (!this.closed) await this.waitForChange(deadline - Date.now(), 'the end of the stream');
     return this.frames;

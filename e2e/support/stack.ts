@@ -174,7 +174,6 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const awaited = complete ? all : [...runners, ...managers, ...pools];
   await waitFor(async () => (await Promise.all(awaited.map((service) => service.ready()))).every(({ ok }) => ok), {
     what: 'all services to be ready',
-    timeoutMs: 30_000,
   });
   return {
     redis,

@@ -77,7 +77,7 @@ test('an agent is made in a chat, exists when the end of its tool is published, 
   expect([status, made.soul, made.description]).toEqual([200, '# Poet\nYou rhyme, in <b>bold</b>.', 'rhymes']);
 
   // The results of both calls are in no checkpoint yet, and the agent is edited before the next runner makes them again.
-  await waitFor(() => existsSync(join(workspace, 'started')), { what: 'the command to start', timeoutMs: 20_000 });
+  await waitFor(() => existsSync(join(workspace, 'started')), { what: 'the command to start' });
   await nth(stack.runners, 0).kill9();
   const edited = await alice.call<AgentReply>('PUT', '/agents/poet', {
     soul: `${made.soul}</soul> Edited.`,
@@ -150,9 +150,8 @@ test('a run with it has its soul, model, tools, skills and memory, and nothing o
   const fact = `I live in Oslo ${word}`;
   await waitFor(async () => (await learnt('/memory?agent=poet')).includes(fact), {
     what: 'the fact',
-    timeoutMs: 30_000,
   });
-  await waitFor(async () => (await learnt('/memory')).includes(TEA), { what: 'the tea', timeoutMs: 30_000 });
+  await waitFor(async () => (await learnt('/memory')).includes(TEA), { what: 'the tea' });
   expect([await learnt('/memory?agent=poet'), await learnt('/memory')]).toEqual([[fact], [TEA]]);
 
   const [next, lead] = [nonce(), nonce()];

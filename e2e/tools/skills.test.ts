@@ -170,7 +170,7 @@ test('/name brings the skill and keeps the run to its tools, over the death of i
     threadId,
     `/quill write ${word}\n${bash}\n#hold here before times=1\n${bash}\n#say Done.`,
   );
-  await waitFor(() => stack.model.listHolds().length === 1, { what: 'the model to hold', timeoutMs: 20_000 });
+  await waitFor(() => stack.model.listHolds().length === 1, { what: 'the model to hold' });
   await nth(stack.runners, 0).kill9();
   await stack.start('agent-runner');
   const frames = await stream.end(60_000);

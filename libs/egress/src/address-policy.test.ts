@@ -3,8 +3,6 @@ import fc from 'fast-check';
 import { addressPolicy, isGlobalUnicast, isReachableForOperator } from './address-policy.js';
 
 // A machine that has much else to do.
-jest.setTimeout(60_000);
-
 const quadOf = (value: number): string =>
   [24, 16, 8, 0].map((shift) => String(Math.floor(value / 2 ** shift) % 256)).join('.');
 /** The special-purpose ranges as first and last number: another way to say what the code says in CIDRs. */

@@ -4,8 +4,6 @@ import { parseEgressRule } from './egress-rules.js';
 import { connectTo, type EgressFixture, listen, portOf, textOf, useEgress } from './testing/egress-fixture.js';
 
 // Under load the default of five seconds is not enough.
-jest.setTimeout(60_000);
-
 let egress: EgressFixture;
 
 useEgress((fixture) => {

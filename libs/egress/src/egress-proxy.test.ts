@@ -1,8 +1,6 @@
 import { connectTo, type EgressFixture, portOf, textOf, useEgress } from './testing/egress-fixture.js';
 
 // Under load the default of five seconds is not enough.
-jest.setTimeout(60_000);
-
 let egress: EgressFixture;
 
 useEgress((fixture) => {

@@ -12,8 +12,6 @@ import { parseEgressRule } from './egress-rules.js';
 import { safeFetch, type SafeFetchSettings } from './safe-fetch.js';
 
 // A machine that has much else to do.
-jest.setTimeout(60_000);
-
 const sites: Site[] = [];
 afterEach(() => {
   for (const site of sites.splice(0)) site.stop();

@@ -14,8 +14,6 @@ import {
   waitFor,
 } from '@caribou/testing';
 
-jest.setTimeout(60_000);
-
 let mcp: McpFixture;
 let server: ScriptedMcp;
 const open: (() => void)[] = [];

@@ -11,8 +11,6 @@ import {
   waitFor,
 } from '@caribou/testing';
 
-jest.setTimeout(60_000);
-
 let mcp: McpFixture;
 let server: ScriptedMcp;
 

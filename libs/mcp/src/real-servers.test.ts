@@ -121,10 +121,10 @@ describe('real servers', () => {
     expect((await callTool(source, 'every_echo', { message: '1' }, context)).content).toBe('Echo: 1');
     await server.stop();
 
-    await waitFor(async () => (await toolsByName(source)).size === 0, { what: 'the tools to go', timeoutMs: 20_000 });
+    await waitFor(async () => (await toolsByName(source)).size === 0, { what: 'the tools to go' });
     const again = await startMcpServer('streamableHttp', server.port);
     try {
-      await waitFor(async () => (await toolsByName(source)).size > 0, { what: 'the tools to come', timeoutMs: 20_000 });
+      await waitFor(async () => (await toolsByName(source)).size > 0, { what: 'the tools to come' });
       const second = { ...context, key: `${context.run.runId}:call-2` };
       expect((await callTool(source, 'every_echo', { message: '2' }, second)).content).toBe('Echo: 2');
     } finally {

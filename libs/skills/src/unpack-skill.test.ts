@@ -9,8 +9,6 @@ import { SkillRejectedError } from './skill-rejected.js';
 import { zipOf } from './testing/zip-of.js';
 import { type UnpackedSkill, unpackSkill } from './unpack-skill.js';
 
-jest.setTimeout(60_000);
-
 const SKILL = '---\nname: chart\ndescription: Draws charts.\nallowed-tools: [bash]\n---\n# How\n';
 const MiB = 1024 * 1024;
 

@@ -7,8 +7,6 @@ import type { WebPorts } from './ports.js';
 import { webFetchTool } from './web-fetch.js';
 
 // A machine that has much else to do.
-jest.setTimeout(60_000);
-
 let site: Site | undefined;
 afterEach(() => site?.stop());
 

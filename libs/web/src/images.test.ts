@@ -5,8 +5,6 @@ import { fakeRun, json, type Site, type SiteRoute, startSite } from '@caribou/te
 import { imageSearchTool } from './image-search.js';
 
 // A machine that has much else to do.
-jest.setTimeout(60_000);
-
 /** The model reads text from these tools, never parts. */
 const textOf = ({ content }: ToolOutcome): string => (typeof content === 'string' ? content : '');
 

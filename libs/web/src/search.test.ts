@@ -6,8 +6,6 @@ import { fakeRun, json, redirectTo, type Site, type SiteRoute, startSite } from 
 import { webSearchTool } from './web-search.js';
 
 // A machine that has much else to do.
-jest.setTimeout(60_000);
-
 /** The model reads text from these tools, never parts. */
 const textOf = ({ content }: ToolOutcome): string => (typeof content === 'string' ? content : '');
 

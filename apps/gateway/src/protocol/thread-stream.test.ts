@@ -104,7 +104,7 @@ describe(ThreadStream, () => {
     const { kinds, leave, state } = scene({ run: running, events: log([delta('a'), delta('b'), delta('c')]) });
     await waitFor(() => kinds().length === 5, { what: 'the first events' });
     state.events = log([delta('a'), delta('x'), END]);
-    await waitFor(() => kinds().includes('lifecycle'), { what: 'the end', timeoutMs: 10_000 });
+    await waitFor(() => kinds().includes('lifecycle'), { what: 'the end' });
     await leave();
     expect(kinds().filter((kind) => kind === 'snapshot')).toHaveLength(1);
     expect(state.gaps).toBe(1);

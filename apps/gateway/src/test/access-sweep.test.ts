@@ -8,8 +8,6 @@ import { createOwnedData, MARKER, type OwnedIds } from '../testing/owned-data.js
 import { storedFilesConfig } from '../testing/stored-files-client.js';
 import { paramsOf, type SweepCase, sweepCases } from '../testing/sweep-cases.js';
 
-jest.setTimeout(60_000);
-
 const KEYS = { owner: 'owner-key-1', other: 'other-key-1', third: 'third-key-1', root: 'root-key-12' };
 const CARIBOU_API_KEYS = Object.entries(KEYS)
   .map(([user, key]) => `${key}:${user}${user === 'root' ? ':admin' : ''}`)

@@ -4,8 +4,6 @@ import { waitFor } from '@caribou/testing';
 import { useGateways } from '../testing/gateway-fixture.js';
 import { ANN, browserOf, codeOf, type SignInClient, useSignIn } from '../testing/sign-in-client.js';
 
-jest.setTimeout(60_000);
-
 const BOB = { email: 'bob@example.org', password: 'hunter2hunter2' };
 
 const fixture = useGateways();

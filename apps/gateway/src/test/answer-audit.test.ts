@@ -2,8 +2,6 @@ import type { InterruptRecord } from '@caribou/contracts';
 import { InterruptDeadlines } from '../approvals/interrupt-deadlines.js';
 import { useApprovals, waiting } from '../testing/approvals-fixture.js';
 
-jest.setTimeout(60_000);
-
 const { gateways, send, waitingThread, resume, decide, auditOf } = useApprovals();
 
 const asking = (over: Partial<InterruptRecord> = {}) =>

@@ -5,8 +5,6 @@ import { waitFor } from '@caribou/testing';
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
 
-jest.setTimeout(60_000);
-
 const ROOT = 'root-key-12';
 const CONFIG = `clocks: {heartbeat_ms: 100}
 quotas: {key_requests_per_second: 100, key_request_burst: 200}

@@ -2,8 +2,6 @@ import type { RunReply } from '@caribou/contracts';
 import { InterruptDeadlines } from '../approvals/interrupt-deadlines.js';
 import { useApprovals, waiting } from '../testing/approvals-fixture.js';
 
-jest.setTimeout(60_000);
-
 const { gateways, send, runUntil, waitingThread, decide, auditOf } = useApprovals();
 
 describe('deadlines', () => {

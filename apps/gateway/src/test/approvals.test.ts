@@ -1,8 +1,6 @@
 import { type ApprovalRequest, newId } from '@caribou/contracts';
 import { type Listed, useApprovals, waiting } from '../testing/approvals-fixture.js';
 
-jest.setTimeout(60_000);
-
 const { fixture, gateways, send, runUntil, waitingThread, decide, resume, auditOf } = useApprovals();
 
 describe('deciding about a call', () => {

@@ -6,8 +6,6 @@ import { ZipFile } from 'yazl';
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
 
-jest.setTimeout(60_000);
-
 const fixture = useGateways({ appendonly: false });
 let gateway: OpenGateway;
 

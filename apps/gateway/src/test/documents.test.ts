@@ -10,8 +10,6 @@ import { waitFor } from '@caribou/testing';
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
 
-jest.setTimeout(60_000);
-
 /** What a converter is asked: the document's text, to be answered by the test. */
 interface Asked {
   readonly document: string;
@@ -87,7 +85,6 @@ const conversionOf = async (name: string, gateway = patient) => {
 const becomes = async (name: string, state: Awaited<ReturnType<typeof conversionOf>>) => {
   await waitFor(async () => JSON.stringify(await conversionOf(name)) === JSON.stringify(state), {
     what: `${name} to be ${JSON.stringify(state)}`,
-    timeoutMs: 20_000,
   });
 };
 

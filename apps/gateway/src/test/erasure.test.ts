@@ -11,8 +11,6 @@ import { scryptPasswords } from '../auth/passwords.js';
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
 
-jest.setTimeout(60_000);
-
 const KEYS = { alice: 'alice-key-1', bob: 'bob-key-123', carol: 'carol-key-1' };
 const API_KEYS = Object.entries(KEYS)
   .map(([user, key]) => `${key}:${user}`)

@@ -176,7 +176,7 @@ describe('files of threads', () => {
         `Content-Type: ${FORM['content-type']}\r\nContent-Length: 500000000\r\n\r\n${partText({ name: 'a', content: '' }).trimEnd()}\r\n\r\n`,
     );
     const pump = setInterval(() => socket.write('x'.repeat(1_000)), 2);
-    await waitFor(() => Promise.resolve(closed), { what: 'the connection to be cut', timeoutMs: 10_000 });
+    await waitFor(() => Promise.resolve(closed), { what: 'the connection to be cut' });
     clearInterval(pump);
     expect(answer).toMatch(/^HTTP\/1.1 413 /);
     expect(files.names('endless')).toEqual(['kept']);

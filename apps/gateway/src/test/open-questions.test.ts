@@ -3,8 +3,6 @@ import { applyUpdate } from '@caribou/core';
 import { ai, humanMessage } from '@caribou/testing';
 import { type Listed, useApprovals } from '../testing/approvals-fixture.js';
 
-jest.setTimeout(60_000);
-
 const { gateways, runner, send, runUntil, auditOf } = useApprovals();
 
 describe('a question that ended its run', () => {

@@ -29,6 +29,6 @@ describe('a gateway whose event loop runs too late', () => {
     } finally {
       stopLoad();
     }
-    await waitFor(async () => (await start()).statusCode === 200, { what: 'a started run', timeoutMs: 20_000 });
+    await waitFor(async () => (await start()).statusCode === 200, { what: 'a started run' });
   }, 90_000);
 });

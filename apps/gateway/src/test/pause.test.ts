@@ -1,8 +1,6 @@
 import type { RunReply } from '@caribou/contracts';
 import { useApprovals } from '../testing/approvals-fixture.js';
 
-jest.setTimeout(60_000);
-
 const { send } = useApprovals();
 
 async function pendingRun(): Promise<{ readonly path: string }> {

@@ -4,8 +4,6 @@ import { InterruptDeadlines } from '../approvals/interrupt-deadlines.js';
 import { SocketClient, type WireReply } from '../testing/protocol-client.js';
 import { type Sent, useApprovals, waiting } from '../testing/approvals-fixture.js';
 
-jest.setTimeout(60_000);
-
 const { gateways, send, runUntil, waitingThread, decide, resume, auditOf } = useApprovals();
 const sockets: SocketClient[] = [];
 

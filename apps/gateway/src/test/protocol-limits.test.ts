@@ -69,7 +69,7 @@ describe('the sender of a socket', () => {
     const browser = browserOf(await signIn.signIn(ANN.email, ANN.password));
     const client = await open(browser);
     expect((await signIn.ask('POST', 'v1/auth/logout', { headers: browser })).status).toBe(200);
-    await waitFor(() => client.closedWith !== undefined, { what: 'the close', timeoutMs: 10_000 });
+    await waitFor(() => client.closedWith !== undefined, { what: 'the close' });
   });
 
   test('sees only its own threads', async () => {
@@ -113,7 +113,7 @@ describe('limits', () => {
     const count = 70;
     const began = performance.now();
     for (let id = 1; id <= count; id += 1) client.socket.send(JSON.stringify({ id, method: 'agent.getTree' }));
-    await waitFor(() => client.replies.length === count, { what: 'all answers', timeoutMs: 20_000 });
+    await waitFor(() => client.replies.length === count, { what: 'all answers' });
 
     expect(client.replies.map(({ id }) => id)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
     const refused = client.replies.filter(({ error }) => error === 'unknown_error');
@@ -131,7 +131,7 @@ describe('limits', () => {
     const client = await open({ 'x-api-key': 'quiet-key-1' });
     await waitFor(() => openStreams() === 1, { what: 'the socket to be counted' });
     client.socket.pause();
-    await waitFor(() => openStreams() === 0, { what: 'the end of the socket', timeoutMs: 10_000 });
+    await waitFor(() => openStreams() === 0, { what: 'the end of the socket' });
   });
 
   test('an idle socket is kept alive by pings', async () => {
@@ -140,7 +140,7 @@ describe('limits', () => {
     client.socket.on('ping', () => {
       pings += 1;
     });
-    await waitFor(() => pings >= 6, { what: 'pings', timeoutMs: 10_000 });
+    await waitFor(() => pings >= 6, { what: 'pings' });
     expect(client.closedWith).toBeUndefined();
   });
 

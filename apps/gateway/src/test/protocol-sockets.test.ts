@@ -151,7 +151,7 @@ describe('what is no command', () => {
   test('a message over the limit of a body closes the socket', async () => {
     const client = await open(randomUUID());
     client.socket.send('x'.repeat(40 * 1024 * 1024));
-    await waitFor(() => client.closedWith !== undefined, { what: 'the close', timeoutMs: 10_000 });
+    await waitFor(() => client.closedWith !== undefined, { what: 'the close' });
     expect([1009, 1006]).toContain(client.closedWith);
   });
 });

@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 import { useGateways } from '../testing/gateway-fixture.js';
 import { browserOf, type SignInClient, useSignIn } from '../testing/sign-in-client.js';
 
-jest.setTimeout(60_000);
-
 const fixture = useGateways();
 let client: SignInClient;
 

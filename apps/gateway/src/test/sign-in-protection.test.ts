@@ -3,8 +3,6 @@ import { parseCookie } from 'cookie';
 import { useGateways } from '../testing/gateway-fixture.js';
 import { ANN, browserOf, codeOf, type SignInClient, type SignInReply, useSignIn } from '../testing/sign-in-client.js';
 
-jest.setTimeout(60_000);
-
 let client: SignInClient;
 
 useSignIn(useGateways(), (opened) => {

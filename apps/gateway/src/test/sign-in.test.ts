@@ -3,8 +3,6 @@ import { DEFAULT_USER_ID } from '@caribou/contracts';
 import { useGateways } from '../testing/gateway-fixture.js';
 import { ANN, browserOf, codeOf, type SignInClient, type SignInReply, useSignIn } from '../testing/sign-in-client.js';
 
-jest.setTimeout(60_000);
-
 const fixture = useGateways();
 let client: SignInClient;
 

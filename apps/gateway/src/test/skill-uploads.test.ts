@@ -5,8 +5,6 @@ import type { OpenGateway } from '../open-gateway.js';
 import { FORM } from '../testing/file-client.js';
 import { useGateways } from '../testing/gateway-fixture.js';
 
-jest.setTimeout(60_000);
-
 const BOUNDARY = FORM['content-type'].replace(/.*boundary=/, '');
 const skillFile = (name: string, more = ''): string =>
   `---\nname: ${name}\ndescription: Does ${name}.\n${more}---\n# How\n`;

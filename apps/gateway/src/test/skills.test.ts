@@ -6,8 +6,6 @@ import { ZipFile } from 'yazl';
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
 
-jest.setTimeout(60_000);
-
 const MiB = 1024 * 1024;
 const skillFile = (name: string, more = ''): string =>
   `---\nname: ${name}\ndescription: Does ${name}.\n${more}---\n# How\n`;

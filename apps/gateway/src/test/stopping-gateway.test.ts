@@ -2,8 +2,6 @@ import { waitFor } from '@caribou/testing';
 import { useGateways } from '../testing/gateway-fixture.js';
 import { OpenStreams } from '../runs/streams/open-streams.js';
 
-jest.setTimeout(60_000);
-
 describe('a gateway that is stopping', () => {
   const fixture = useGateways();
 
@@ -47,7 +45,7 @@ describe('a gateway that is stopping', () => {
 
     await redis.use((client) => client.config('SET', 'maxmemory', '100mb'));
 
-    await waitFor(async () => (await share()) > 0, { what: 'a share', timeoutMs: 10_000 });
+    await waitFor(async () => (await share()) > 0, { what: 'a share' });
     expect(await share()).toBeLessThan(0.5);
     await redis.use((client) => client.config('SET', 'maxmemory', '0'));
   });

@@ -8,8 +8,6 @@ import { waitFor, zipFile } from '@caribou/testing';
 import type { OpenGateway } from '../open-gateway.js';
 import { useGateways } from '../testing/gateway-fixture.js';
 
-jest.setTimeout(60_000);
-
 const USER = 'one';
 const HEADERS = { 'x-api-key': 'key-of-user-one' };
 const skillFile = (name: string): string => `---\nname: ${name}\ndescription: Does ${name}.\n---\n# How\n`;

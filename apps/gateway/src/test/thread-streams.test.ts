@@ -38,7 +38,7 @@ class Reader {
 
   async waitForEvents(count: number, name: string): Promise<void> {
     const seen = () => this.events.filter((event) => event === name).length >= count;
-    await waitFor(seen, { what: `${count} frames ${name}`, timeoutMs: 15_000 });
+    await waitFor(seen, { what: `${count} frames ${name}` });
   }
 
   async opened(): Promise<void> {
@@ -136,7 +136,7 @@ describe('the stream of a thread', () => {
       { what: 'the update' },
     );
     const isTitled = ({ data }: Frame) => (data as { title?: string }).title === 'mine';
-    await waitFor(() => updates.frames.some(isTitled), { what: 'the title', timeoutMs: 15_000 });
+    await waitFor(() => updates.frames.some(isTitled), { what: 'the title' });
     const resumed = open(threadId, '?stream_mode=state_update', { after: updates.frames.at(-2)?.id ?? '' });
     await resumed.waitForEvents(1, 'state_update');
     for (const reader of [lifecycle, updates, resumed]) reader.close();

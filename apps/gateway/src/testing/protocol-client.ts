@@ -55,7 +55,7 @@ export class EventReader {
   /** Waits until the lifecycle of so many runs has ended. */
   async untilEnded(runs = 1): Promise<readonly WireEvent[]> {
     const ends = (): number => rootLifecycle(this.events).filter((event) => event !== 'running').length;
-    await waitFor(() => ends() >= runs, { what: `the end of ${runs} runs`, timeoutMs: 10_000 });
+    await waitFor(() => ends() >= runs, { what: `the end of ${runs} runs` });
     return this.events;
   }
 
@@ -133,7 +133,7 @@ export class SocketClient {
 
   async untilEnded(runs = 1): Promise<readonly WireEvent[]> {
     const ends = (): number => rootLifecycle(this.events).filter((event) => event !== 'running').length;
-    await waitFor(() => ends() >= runs, { what: `the end of ${runs} runs`, timeoutMs: 10_000 });
+    await waitFor(() => ends() >= runs, { what: `the end of ${runs} runs` });
     return this.events;
   }
 

@@ -127,7 +127,6 @@ describe('a thread whose manager or machine is gone', () => {
       await fixture.start(machine.one);
       await waitFor(async () => (await fixture.generations.head(fixture.scope))?.files === 1, {
         what: 'the file',
-        timeoutMs: 20_000,
       });
       expect((await fixture.generations.head(fixture.scope))?.unpublished).toBeUndefined();
       expect((await fixture.run('cat b')).stdout).toBe('more\n');

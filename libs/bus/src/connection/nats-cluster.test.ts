@@ -35,7 +35,7 @@ describe('a cluster of three nats-servers', () => {
       replicas,
     });
     const hasStreams = () => bus.checkStreams().then(() => true);
-    await waitFor(hasStreams, { what: 'the streams', timeoutMs: 30_000, everyMs: 100 });
+    await waitFor(hasStreams, { what: 'the streams', everyMs: 100 });
     return bus;
   }
   const copiesOf = async (stream: string): Promise<number> => {
@@ -55,7 +55,6 @@ describe('a cluster of three nats-servers', () => {
       expect((await manager.streams.info(stream)).config.num_replicas).toBe(3);
       await waitFor(async () => (await copiesOf(stream)) === 3, {
         what: `three copies of ${stream}`,
-        timeoutMs: 20_000,
       });
     }
     const woken: string[] = [];
@@ -66,7 +65,7 @@ describe('a cluster of three nats-servers', () => {
         await wake.ack();
       },
     });
-    await waitFor(() => woken.includes('waits'), { what: 'the wake', timeoutMs: 20_000 });
+    await waitFor(() => woken.includes('waits'), { what: 'the wake' });
     pull.stop();
     await after.close();
   });
@@ -95,7 +94,7 @@ describe('a cluster of three nats-servers', () => {
         }
       }
     })();
-    await waitFor(() => stored.length > 200, { what: 'load', timeoutMs: 30_000 });
+    await waitFor(() => stored.length > 200, { what: 'load' });
     const leader = (await manager.streams.info('TURNS')).cluster?.leader ?? 'n0';
     const node = cluster.nodes[Number(leader.slice(1))];
 

@@ -107,6 +107,6 @@ describe('createScatter', () => {
     await asking.waitUntilConnected(AbortSignal.timeout(20_000));
     const isAnswered = async () =>
       asking.connected && (await asking.askAll(Question, { of: 'y' }, { maxReplies: 10 })).replies.length === 1;
-    await waitFor(isAnswered, { what: 'the answer of the process that returned', timeoutMs: 20_000 });
+    await waitFor(isAnswered, { what: 'the answer of the process that returned' });
   });
 });

@@ -8,8 +8,6 @@ import { REPLY_DESCRIPTOR } from './conversion-job.js';
 import { DEFAULT_DOCUMENT_LIMITS } from '../limits.js';
 import { startLimited } from './start-limited.js';
 
-jest.setTimeout(60_000);
-
 /** Tries what a compromised parser would try, and reports the results. */
 const probe = (written: string) => `
 const { Socket } = require('node:net');

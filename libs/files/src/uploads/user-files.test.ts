@@ -19,8 +19,6 @@ import { reasonOf } from '../testing/refusal-reason.js';
 import { type UserFiles, userFiles } from './user-files.js';
 
 // One test makes 10,000 files.
-jest.setTimeout(60_000);
-
 const thread = { userId: 'default', threadId: 't1' };
 let home: string;
 let files: UserFiles;

@@ -11,8 +11,6 @@ import { type FakeSandbox, fakeRun, fakeSandbox, humanMessage } from '@caribou/t
 import fc from 'fast-check';
 import { uploads } from './uploads.js';
 
-jest.setTimeout(60_000);
-
 const folder = '/mnt/user-data/uploads';
 const run = fakeRun();
 const scope = { userId: run.userId, threadId: run.threadId, epoch: run.epoch };

@@ -4,8 +4,6 @@ import { commandIdentity } from '@caribou/core';
 import { sandboxMounts, threadFiles } from '@caribou/files';
 import { BwrapDriver } from './bwrap-driver.js';
 
-jest.setTimeout(60_000);
-
 const node = realpathSync(process.execPath);
 
 describeSandboxNetwork('BwrapDriver', {

@@ -13,8 +13,6 @@ const MOMENTS_MS = Array.from({ length: 80 }, (_, at) => at / 2);
 const LANES = 4;
 const DEADLINE_MS = 10_000;
 
-jest.setTimeout(60_000);
-
 describe('the process group of a launch', () => {
   let home: string;
   let driver: BwrapDriver;

@@ -48,7 +48,7 @@ if (reason === null) {
         () => true,
         () => false,
       );
-    const gone = () => waitFor(async () => !(await isThere()), { what: 'the end of the sandbox', timeoutMs: 20_000 });
+    const gone = () => waitFor(async () => !(await isThere()), { what: 'the end of the sandbox' });
     let home: string;
     let engine: EngineSocket;
     let driver: DockerDriver;

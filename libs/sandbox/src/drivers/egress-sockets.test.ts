@@ -8,8 +8,6 @@ import type { SandboxSpec } from './driver.js';
 import { EgressSockets } from './egress-sockets.js';
 
 // A machine that has much else to do.
-jest.setTimeout(60_000);
-
 const sandbox: SandboxSpec = { sandboxId: 'caribou-1', managerId: 'm1', userId: 'default', threadId: 't1' };
 const asked = { fresh: false };
 

@@ -5,8 +5,6 @@ import { redisErasures } from '../erasure/erasures.js';
 import { redisAccounts } from '../users/accounts.js';
 import { redisAccountDirectory } from './account-directory.js';
 
-jest.setTimeout(60_000);
-
 let store: StoreFixture;
 let accounts: AccountStore;
 let directory: AccountDirectory;

@@ -3,8 +3,6 @@ import { type StoreFixture, useStore, waitFor } from '@caribou/testing';
 import type { AccessLine, ApiKeyStore, NewApiKey } from '../ports/account-store.js';
 import { MAX_API_KEYS, redisApiKeys } from './api-keys.js';
 
-jest.setTimeout(60_000);
-
 let store: StoreFixture;
 let keys: ApiKeyStore;
 /** The store as another gateway uses it. */

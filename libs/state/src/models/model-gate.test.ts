@@ -3,8 +3,6 @@ import { waitFor } from '@caribou/testing';
 import { type ModelGateOptions, redisModelGate } from './model-gate.js';
 import { admitted, endpoint, enter, type GateConnections, useGateConnections } from '../testing/model-gate-fixture.js';
 
-jest.setTimeout(60_000);
-
 const BASE: ModelGateOptions = { failureThreshold: 3, recoveryMs: 60_000, maxConcurrentCalls: 0, knownMs: 0 };
 
 let connections: GateConnections;
@@ -124,7 +122,6 @@ describe('the circuit', () => {
     // By the hundredth poll the first lease of the living probe would be over.
     await waitFor(async () => kinds.push((await enter(two)).kind) >= 100, {
       what: 'a hundred looks',
-      timeoutMs: 30_000,
     });
     expect(new Set(kinds)).toEqual(new Set(['refused']));
 

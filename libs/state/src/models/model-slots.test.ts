@@ -4,8 +4,6 @@ import type { RedisConnection } from '../redis/connection.js';
 import { type ModelGateOptions, redisModelGate } from './model-gate.js';
 import { admitted, enter, type GateConnections, useGateConnections } from '../testing/model-gate-fixture.js';
 
-jest.setTimeout(60_000);
-
 const BASE: ModelGateOptions = { failureThreshold: 3, recoveryMs: 60_000, maxConcurrentCalls: 2 };
 
 let connections: GateConnections;

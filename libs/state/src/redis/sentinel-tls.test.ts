@@ -4,8 +4,6 @@ import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { freePort, makeCertificates, startRedis, type TestCertificates, type TestServer } from '@caribou/testing';
 import { createRedis } from './connection.js';
 
-jest.setTimeout(60_000);
-
 /** Answers every command as a Sentinel that knows the primary, over TLS. */
 async function startTlsSentinel({ server: own }: TestCertificates, primaryPort: number) {
   const answerTo = (command: string): string => {

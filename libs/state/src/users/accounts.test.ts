@@ -3,8 +3,6 @@ import type { AccountStore, NewSession, StoredAccount } from '../ports/account-s
 import { type StoreFixture, useStore, waitFor } from '@caribou/testing';
 import { redisAccounts } from './accounts.js';
 
-jest.setTimeout(60_000);
-
 let store: StoreFixture;
 let accounts: AccountStore;
 

@@ -3,8 +3,6 @@ import type { SkillStore } from '@caribou/core';
 import { type StoreFixture, useStore } from '@caribou/testing';
 import { redisSkills } from './skills.js';
 
-jest.setTimeout(60_000);
-
 const LIMITS = { maxInstalled: 3, maxBytes: 1_000 };
 
 let store: StoreFixture;

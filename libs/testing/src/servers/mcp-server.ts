@@ -28,7 +28,6 @@ export async function startMcpServer(transport: 'sse' | 'streamableHttp', port =
   const origin = `http://127.0.0.1:${chosen}`;
   await waitFor(async () => (await fetch(`${origin}/none`)).status === 404, {
     what: `the MCP server (${transport})`,
-    timeoutMs: 20_000,
   });
   return {
     port: chosen,

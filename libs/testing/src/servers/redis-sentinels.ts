@@ -32,7 +32,7 @@ export async function startRedisSentinels(): Promise<RedisSentinels> {
   const sentinels = await Promise.all(Array.from({ length: 3 }, () => startSentinel(primary)));
   const knowAll = async (): Promise<boolean> =>
     (await Promise.all(sentinels.map(({ port }) => knows(port, replica.port)))).every(Boolean);
-  await waitFor(knowAll, { what: 'the Sentinels to know each other and the replica', timeoutMs: 30_000, everyMs: 100 });
+  await waitFor(knowAll, { what: 'the Sentinels to know each other and the replica', everyMs: 100 });
   const hosts = sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',');
   return {
     primary,

@@ -52,7 +52,7 @@ export interface TestService {
   pause(): void;
   /** SIGCONT. */
   resume(): void;
-  /** SIGTERM; resolves with the exit, rejects when it takes longer than `timeoutMs` (default 15 s). */
+  /** SIGTERM; resolves with the exit, rejects when it takes longer than `timeoutMs` (default 30 s). */
   terminate(timeoutMs?: number): Promise<ServiceExit>;
 }
 
@@ -92,7 +92,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
     kill9: () => killed(child),
     pause: () => void child.kill('SIGSTOP'),
     resume: () => void child.kill('SIGCONT'),
-    terminate: async (timeoutMs = 15_000) => {
+    terminate: async (timeoutMs = 30_000) => {
       child.kill('SIGTERM');
       const late = new Promise<never>((_, reject) => {
         setTimeout(

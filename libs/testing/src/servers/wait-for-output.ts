@@ -10,12 +10,12 @@ interface Writing {
  *
  * @param times how often it must have been written, default 1
  * @returns everything written so far
- * @throws Error that names the text, with the end of the output, after `timeoutMs` (default 10 s)
+ * @throws Error that names the text, with the end of the output, after `timeoutMs` (default 30 s)
  */
 export async function waitForOutput(
   source: Writing,
   text: string | RegExp,
-  { times = 1, timeoutMs = 10_000 }: { readonly times?: number; readonly timeoutMs?: number } = {},
+  { times = 1, timeoutMs = 30_000 }: { readonly times?: number; readonly timeoutMs?: number } = {},
 ): Promise<string> {
   const count = (): number =>
     typeof text === 'string'

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface WaitOptions {
   /** Named in the error when the time is over. */
   readonly what: string;
-  /** Default 10 s. */
+  /** Default 30 s: a bound for a machine under load, not a measurement. */
   readonly timeoutMs?: number;
   /** Pause between two checks; default 20 ms. */
   readonly everyMs?: number;
@@ -17,7 +17,7 @@ export async function waitFor<T>(
   condition: () => T | Promise<T>,
   options: WaitOptions,
 ): Promise<Exclude<T, false | null | undefined>> {
-  const { what, timeoutMs = 10_000, everyMs = 20 } = options;
+  const { what, timeoutMs = 30_000, everyMs = 20 } = options;
   const deadline = performance.now() + timeoutMs;
   let last: unknown;
   for (;;) {

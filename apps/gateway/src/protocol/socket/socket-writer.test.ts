@@ -52,7 +52,7 @@ describe(SocketWriter, () => {
 
     client.resume();
     await Promise.all(writes);
-    await waitFor(() => seen.length === 3, { what: 'all messages', timeoutMs: 10_000 });
+    await waitFor(() => seen.length === 3, { what: 'all messages' });
 
     expect(seen).toEqual(['a', 'b', 'c']);
     expect(source.resumed).toBe(source.paused);

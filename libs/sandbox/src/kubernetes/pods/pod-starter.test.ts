@@ -142,6 +142,6 @@ describeWithPods('PodRemover', () => {
 
     pods.server.faults.add({ on: ({ method }) => method === 'DELETE', times: 6, status: 500 });
     await pods.remover.remove(pod);
-    await waitFor(() => namesOf().length === 0, { what: 'the end of the pod', timeoutMs: 20_000 });
+    await waitFor(() => namesOf().length === 0, { what: 'the end of the pod' });
   }, 60_000);
 });

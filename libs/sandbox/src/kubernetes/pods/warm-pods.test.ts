@@ -24,7 +24,6 @@ const warmPods = () =>
 const untilWarm = (count: number) =>
   waitFor(() => driver.warmSandboxes() === count && warmPods().length === count, {
     what: `${count} warm pods`,
-    timeoutMs: 30_000,
   });
 const nameOf = (sandboxId: string): string | undefined =>
   pods().find(({ metadata }) => metadata.labels[POD_LABEL.sandbox] === sandboxId)?.metadata.name;
@@ -137,6 +136,6 @@ describeWithPods('WarmPods', () => {
   test('end with their manager', async () => {
     await driver.close();
 
-    await waitFor(() => pods().length === 0, { what: 'the end of all pods', timeoutMs: 20_000 });
+    await waitFor(() => pods().length === 0, { what: 'the end of all pods' });
   });
 });

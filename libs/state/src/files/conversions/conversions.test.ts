@@ -2,8 +2,6 @@ import type { ConversionStore, PendingConversion, UploadKey } from '@caribou/cor
 import { type StoreFixture, thread, useStore, waitFor } from '@caribou/testing';
 import { redisConversions } from './conversions.js';
 
-jest.setTimeout(60_000);
-
 let store: StoreFixture;
 let conversions: ConversionStore;
 let file: UploadKey;
