@@ -7,6 +7,7 @@ import { runUntilStopped, runMain, startHealthServer } from '@caribou/service';
 import { createLogger } from '@caribou/observability';
 import { NestFactory } from '@nestjs/core';
 import { answerQuestions, AppModule, connectParts } from './app.module.js';
+import { allowHeapGrowth } from './machine/heap-growth.js';
 
 /** The sections of config.yaml that this service reads; none of them contains a model's API key. */
 const SECTIONS = ['clocks', 'files', 'nats', 'sandbox', 'skills', 'log_level'] as const;
@@ -15,6 +16,7 @@ const SECTIONS = ['clocks', 'files', 'nats', 'sandbox', 'skills', 'log_level'] a
 const AUDIT_CLOSE_MS = 3000;
 
 runMain(async () => {
+  allowHeapGrowth();
   const config = loadConfig(undefined, undefined, SECTIONS);
   const logger = createLogger({ service: 'sandbox-manager', level: config.logLevel });
   const parts = connectParts(config, logger);

@@ -145,6 +145,7 @@ export {
   SandboxProbe,
   SandboxRead,
   SandboxRelease,
+  ReceivedSandboxWrite,
   SandboxWrite,
 } from './rpc/sandbox.js';
 export { FleetInfo, FleetSandboxes, ProcessInfo, type ScatterContract } from './rpc/scatter.js';

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { connectBus, natsTarget, type Bus, type RpcClient } from '@caribou/bus';
 import { AppError, ConflictError, rpc, TooLargeError, UnavailableError } from '@caribou/contracts';
-import { type Logger, silentLogger } from '@caribou/core';
+import { encodeAttached, type Logger, silentLogger, utf8Text } from '@caribou/core';
 import { makeCertificates, startNats, type TestServer, waitFor } from '@caribou/testing';
 import { Controller, type INestMicroservice, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -18,8 +18,21 @@ const Act = rpc({
 });
 const Own = rpc({ name: 'own', request: z.object({}), reply: z.object({ owner: z.string() }), timeoutMs: 5_000 });
 
+const STORED = { name: 'test.store', reply: z.object({ text: z.string(), isAttached: z.boolean() }), timeoutMs: 5_000 };
+const Store = rpc({ ...STORED, request: z.object({ name: z.string(), text: z.string() }), attachable: ['text'] });
+const ReceivedStore = rpc({
+  ...STORED,
+  request: z.object({ name: z.string(), text: z.union([z.string(), z.instanceof(Uint8Array)]) }),
+});
+
 @Controller()
 class ActController {
+  @MessagePattern(Store.name)
+  store(@Payload() payload: unknown): unknown {
+    const { text } = parseRequest(ReceivedStore, payload);
+    return typeof text === 'string' ? { text, isAttached: false } : { text: utf8Text(text), isAttached: true };
+  }
+
   @MessagePattern(Act.name)
   async act(@Payload() payload: unknown): Promise<unknown> {
     const request = parseRequest(Act, payload);
@@ -126,6 +139,23 @@ describe('rpc between the bus client and a Nest microservice', () => {
     expect(await call({ do: 'echo' })).toEqual({ text: 'echo 1' });
   });
 
+  test.each([
+    { kind: 'ASCII', text: 'a line of "text"\n'.repeat(2_000) },
+    { kind: 'many bytes each', text: '\u0000é€😀'.repeat(2_000) },
+    { kind: 'half a surrogate pair', text: '\ud800x'.repeat(9_000) },
+    { kind: 'few characters', text: 'short' },
+  ])('a text is attached for a handler that takes that, if it is long: $kind', async ({ text }) => {
+    const request = { name: 'report', text };
+    const stored = Buffer.from(text).toString();
+    const isLong = text.length > 16_384;
+    expect(await client.call({ contract: Store }, request, { attaches: true })).toEqual({
+      text: stored,
+      isAttached: isLong,
+    });
+    const plain = await client.call({ contract: Store }, request);
+    expect([Buffer.from(plain.text).toString(), plain.isAttached]).toEqual([stored, false]);
+  });
+
   test('a request over the limit fails at the caller', async () => {
     const wide = rpc({ ...Act, request: z.unknown() });
     await expect(client.call({ contract: wide }, 'x'.repeat(LIMIT))).rejects.toThrow(TooLargeError);
@@ -134,7 +164,16 @@ describe('rpc between the bus client and a Nest microservice', () => {
 
   test('an invalid packet gets an error, and the service continues', async () => {
     const raw = await connect({ servers: nats.url });
-    for (const text of ['', '{', '[]', '"x"', '{"id":7,"data":{}}']) {
+    const attached = (value: unknown): Uint8Array => encodeAttached(value, [Buffer.from('text')]);
+    const ofAttached = [
+      attached({ pattern: Act.name, data: { do: 'echo' }, id: '1' }),
+      attached({ pattern: Act.name, data: { do: 'echo' }, id: '1', attached: [['text', 3]] }),
+      attached({ pattern: Act.name, data: { do: 'echo' }, id: '1', attached: [['text', 5]] }),
+      attached({ pattern: Act.name, data: { do: 'echo' }, id: '1', attached: [['do', 4]] }),
+      attached({ data: { do: 'echo' }, attached: [['text', 4]] }).subarray(0, 20),
+      attached([]),
+    ];
+    for (const text of ['', '{', '[]', '"x"', '{"id":7,"data":{}}', '\u0001', ...ofAttached]) {
       const reply = await raw.request(Act.name, text, { timeout: 300 }).catch((cause: unknown) => cause);
       const isTimeout = reply instanceof NatsError && reply.code === String(ErrorCode.Timeout);
       expect(isTimeout || (reply as Msg).string().includes('"invalid_request"')).toBe(true);

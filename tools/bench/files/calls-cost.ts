@@ -28,7 +28,8 @@ interface System {
   readonly calls: SystemCalls;
 }
 
-const WARM_UP_ROUNDS = 20;
+/** Until V8 has compiled what the calls use, whose services are long-lived. */
+const WARM_UP_ROUNDS = 60;
 
 /**
  * What calls of a sandbox cost when files lie in an object store, beside those on a data volume: whole systems take turns, call by call.

@@ -7,8 +7,8 @@ import { objectTreeStore, publishFiles, treeFiles, WorkingCopies } from '@caribo
 import { openObjectStore } from '@caribou/objects';
 import { inTurn, median } from '../sample.js';
 
-/** What files in an object store cost a machine, in milliseconds; the store is a folder on the same disk. */
-export interface FilesCost {
+/** What many small files in an object store cost a machine, in milliseconds; the store is a folder on the same disk. */
+export interface ManyFilesCost {
   /** All of 20,000 small files are published for the first time. */
   readonly firstPublishMs: number;
   /** One of them was changed: scan, content, tree and index, without Redis. */
@@ -17,6 +17,9 @@ export interface FilesCost {
   readonly publishNoneMs: number;
   /** The files of one directory of that tree, as a gateway lists them. */
   readonly listMs: number;
+}
+
+export interface RefreshCost {
   /** 50 MB in 1,000 files come to an empty machine, and the same files are written and renamed with nothing else, right after. */
   readonly refreshMs: number;
   readonly plainMs: number;
@@ -75,13 +78,8 @@ async function timeOf(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startMs;
 }
 
-/** Measures each of the smaller figures `rounds` times. */
-export async function filesCost(rounds: number): Promise<FilesCost> {
-  const refreshed = await refreshes(Math.max(3, Math.ceil(rounds / 5)));
-  return { ...(await costOfMany(rounds)), ...refreshed };
-}
-
-async function costOfMany(rounds: number): Promise<Omit<FilesCost, 'refreshMs' | 'plainMs'>> {
+/** Measures each figure but the first `rounds` times. */
+export async function manyFilesCost(rounds: number): Promise<ManyFilesCost> {
   const subject = new Subject();
   try {
     await subject.refresh();
@@ -115,7 +113,7 @@ async function costOfMany(rounds: number): Promise<Omit<FilesCost, 'refreshMs' |
  * No file is removed before all rounds are over: ext4 uses the inode of a removed file only minutes later, and looks at all of these for
  * each file that is made meanwhile. What others have removed shows in the time that plain files take.
  */
-async function refreshes(rounds: number): Promise<Pick<FilesCost, 'refreshMs' | 'plainMs'>> {
+export async function refreshCost(rounds: number): Promise<RefreshCost> {
   const subjects: Subject[] = [];
   try {
     const times = await inTurn(rounds, async () => {

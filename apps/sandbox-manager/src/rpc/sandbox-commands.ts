@@ -1,12 +1,13 @@
 import {
   InvalidRequestError,
+  type ReceivedSandboxWrite,
   type OutputPiece,
   SandboxExec,
   type SandboxRead,
   type SandboxReadBytes,
   SandboxWrite,
 } from '@caribou/contracts';
-import type { Clock, ThreadKey } from '@caribou/core';
+import { type Clock, type ThreadKey, utf8Text } from '@caribou/core';
 import {
   type FileRefusal,
   FileRefusedError,
@@ -27,7 +28,7 @@ type ReadRequest = z.output<(typeof SandboxRead)['request']>;
 type ReadReply = z.output<(typeof SandboxRead)['reply']>;
 type BytesRequest = z.output<(typeof SandboxReadBytes)['request']>;
 type BytesReply = z.output<(typeof SandboxReadBytes)['reply']>;
-type WriteRequest = z.output<(typeof SandboxWrite)['request']>;
+type WriteRequest = z.output<(typeof ReceivedSandboxWrite)['request']>;
 type WriteReply = z.output<(typeof SandboxWrite)['reply']>;
 
 export const threadOf = (request: { readonly user_id: string; readonly thread_id: string }): ThreadKey => ({
@@ -142,12 +143,18 @@ export function createWriteExecution(
   };
 }
 
+/** An attached content is UTF-8 of the text. */
+function bytesOf(content: string | Uint8Array, encoding: 'utf8' | 'base64'): Uint8Array {
+  if (typeof content === 'string') return Buffer.from(content, encoding);
+  return encoding === 'utf8' ? content : Buffer.from(utf8Text(content), encoding);
+}
+
 async function write(
   { path, content, encoding = 'utf8', append, expected }: WriteRequest,
   thread: ThreadKey,
   files: ThreadFiles,
 ): Promise<WriteReply> {
-  const bytes = Buffer.from(content, encoding);
+  const bytes = bytesOf(content, encoding);
   try {
     if (expected !== undefined && !(await isAsExpected(files, { thread, path }, expected)))
       return { outcome: 'refused', reason: 'changed' };

@@ -1,6 +1,7 @@
 import {
   machineSubject,
   managerSubject,
+  ReceivedSandboxWrite,
   RateLimitedError,
   type RpcContract,
   SandboxAcquire,
@@ -103,7 +104,8 @@ export class SandboxHandlers {
     const request = parseRequest(SandboxAcquire, payload);
     this.parts.executor.assertAccepting();
     const record = await this.parts.pool.acquire(threadOf(request), request.epoch);
-    return { sandbox_id: record.sandboxId, manager_id: record.managerId, driver: record.driver };
+    const { sandboxId, managerId, driver } = record;
+    return { sandbox_id: sandboxId, manager_id: managerId, driver, attachments: true };
   }
 
   @MessagePattern(SandboxProbe.name)
@@ -131,7 +133,7 @@ export class SandboxHandlers {
   @MessagePattern(ownSubject(SandboxWrite))
   write(@Payload() payload: unknown) {
     return this.parts.executor.execute(
-      createWriteExecution(parseRequest(SandboxWrite, payload), this.parts.files, this.locks),
+      createWriteExecution(parseRequest(ReceivedSandboxWrite, payload), this.parts.files, this.locks),
     );
   }
 

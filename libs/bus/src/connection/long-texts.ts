@@ -1,3 +1,5 @@
+import { utf8Bytes } from '@caribou/core';
+
 /** Shorter texts are part of the JSON around them. */
 const LONG_CHARS = 16 * 1024;
 
@@ -23,7 +25,7 @@ export class LongTexts {
       // It has no field in JSON.
       if (value === undefined) continue;
       before += `${JSON.stringify(name)}:`;
-      if (isLong(value)) {
+      if (isLongText(value)) {
         yield utf8(before);
         yield this.encode(value);
         before = ',';
@@ -37,7 +39,7 @@ export class LongTexts {
     let before = '[';
     for (const [name, value] of entries) {
       before += `[${JSON.stringify(name)},`;
-      if (isLong(value)) {
+      if (isLongText(value)) {
         yield utf8(before);
         yield this.encode(value);
         before = '],';
@@ -47,7 +49,7 @@ export class LongTexts {
   }
 
   private encode(text: string): Uint8Array {
-    const bytes = this.encoded.get(text) ?? utf8(JSON.stringify(text));
+    const bytes = this.encoded.get(text) ?? utf8Bytes(JSON.stringify(text));
     this.encoded.set(text, bytes);
     return bytes;
   }
@@ -55,9 +57,10 @@ export class LongTexts {
 
 const utf8 = (text: string): Uint8Array => Buffer.from(text, 'utf8');
 
-const isLong = (value: unknown): value is string => typeof value === 'string' && value.length >= LONG_CHARS;
+/** Whether it is worth being encoded once, or attached. */
+export const isLongText = (value: unknown): value is string => typeof value === 'string' && value.length >= LONG_CHARS;
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const hasLongText = (fields: object): boolean => Object.values(fields).some(isLong);
+const hasLongText = (fields: object): boolean => Object.values(fields).some(isLongText);

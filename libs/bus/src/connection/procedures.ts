@@ -10,6 +10,8 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** What has encoded long texts of the payload before. */
   readonly texts?: LongTexts;
+  /** Whether the handler takes attached texts, in the fields that the contract names. */
+  readonly attaches?: boolean;
 }
 
 /** The procedure and its subject: the contract's name, or the subject of one manager. */

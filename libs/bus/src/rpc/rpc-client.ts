@@ -11,12 +11,12 @@ import {
   omitUndefined,
 } from '@caribou/contracts';
 import { headers, type Msg } from 'nats';
-import { utf8Text } from '@caribou/core';
+import { encodeAttached, utf8Bytes, utf8Text } from '@caribou/core';
 import { z } from 'zod';
 import type { RpcClient } from '../connection/procedures.js';
 import { natsFailure } from '../connection/nats-errors.js';
 import type { NatsLink } from '../connection/nats-link.js';
-import { LongTexts } from '../connection/long-texts.js';
+import { isLongText, LongTexts } from '../connection/long-texts.js';
 
 export interface RequestOptions {
   readonly timeoutMs: number;
@@ -47,7 +47,10 @@ export function createRpcClient(send: SendRequest): RpcClient {
         throw new InvalidRequestError(`${contract.name}: ${z.prettifyError(request.error)}`);
       }
       const timeoutMs = options.timeoutMs ?? contract.timeoutMs;
-      const packet = packetOf(subject, request.data, options.texts ?? new LongTexts());
+      const attachable = options.attaches === true ? contract.attachable : undefined;
+      const packet =
+        attachedPacketOf(subject, request.data, attachable ?? []) ??
+        packetOf(subject, request.data, options.texts ?? new LongTexts());
       const data = await send(subject, packet, {
         timeoutMs,
         ...omitUndefined({ headers: options.headers, signal: options.signal }),
@@ -64,6 +67,24 @@ const packetOf = (pattern: string, data: unknown, texts: LongTexts): Uint8Array 
     ...texts.value(data),
     Buffer.from(`,"id":"${newId()}"}`),
   ]);
+
+/** The same with the long texts of some fields attached; undefined when there are none. */
+function attachedPacketOf(pattern: string, data: unknown, names: readonly string[]): Uint8Array | undefined {
+  if (names.length === 0 || typeof data !== 'object' || data === null) return undefined;
+  const fields: Readonly<Record<string, unknown>> = { ...data };
+  const long = names.flatMap((name) => {
+    const text = fields[name];
+    return isLongText(text) ? [{ name, bytes: utf8Bytes(text) }] : [];
+  });
+  if (long.length === 0) return undefined;
+  // A field without a value has none in JSON.
+  const rest = { ...fields, ...Object.fromEntries(long.map(({ name }) => [name, undefined])) };
+  const attached = long.map(({ name, bytes }) => [name, bytes.byteLength]);
+  return encodeAttached(
+    { pattern, data: rest, id: newId(), attached },
+    long.map(({ bytes }) => bytes),
+  );
+}
 
 function readReply<Reply extends z.ZodType>(
   contract: RpcContract<z.ZodType, Reply>,

@@ -21,6 +21,8 @@ export interface HeldSandbox {
   readonly sandboxId: string;
   readonly managerId: string;
   readonly driver: SandboxDriverKind;
+  /** Whether the manager takes attached texts. */
+  readonly attachments: boolean;
 }
 
 export interface ManagerCallOptions {
@@ -132,7 +134,8 @@ export class ManagerCalls {
 
   private async acquire(scope: SandboxScope, signal: AbortSignal): Promise<HeldSandbox> {
     const reply = await this.acquireWithRetries(scope, signal);
-    const sandbox = { sandboxId: reply.sandbox_id, managerId: reply.manager_id, driver: reply.driver };
+    const { sandbox_id: sandboxId, manager_id: managerId, driver, attachments = false } = reply;
+    const sandbox = { sandboxId, managerId, driver, attachments };
     this.held.set(bindingKey(scope), sandbox);
     const oldest = this.held.keys().next();
     if (this.held.size > MAX_BINDINGS && oldest.done !== true) this.held.delete(oldest.value);
@@ -204,6 +207,7 @@ export class ManagerCalls {
       return await this.options.bus.call({ contract, subject }, payload, {
         signal: AbortSignal.any([signal, gone.signal]),
         timeoutMs: Math.max(timeoutMs, 1),
+        attaches: sandbox.attachments,
         ...omitUndefined({ texts }),
       });
     } catch (cause) {

@@ -8,6 +8,8 @@ export interface RpcContract<Request extends z.ZodType = z.ZodType, Reply extend
   readonly reply: Reply;
   /** Longest time a caller waits for the reply, in milliseconds. */
   readonly timeoutMs: number;
+  /** Fields of the request whose long texts may be attached to it, for a handler that takes their UTF-8 instead (libs/core, attached-texts). */
+  readonly attachable?: readonly string[];
 }
 
 export const rpc = <Request extends z.ZodType, Reply extends z.ZodType>(

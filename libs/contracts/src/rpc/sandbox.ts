@@ -30,7 +30,12 @@ export const SandboxAcquire = rpc({
     elsewhere: z.boolean().optional().describe('The caller accepts the name of a machine'),
   }),
   reply: z.union([
-    z.object({ sandbox_id: z.string(), manager_id: z.string(), driver: SandboxDriverKind }),
+    z.object({
+      sandbox_id: z.string(),
+      manager_id: z.string(),
+      driver: SandboxDriverKind,
+      attachments: z.boolean().optional().describe('The manager takes requests with attached texts'),
+    }),
     z.object({
       machine: z.string().min(1).max(128),
       wait_ms: z
@@ -149,19 +154,21 @@ export const SandboxRead = rpc({
 /** An explanation for the model, where the reason alone is not sufficient. */
 const refusalMessage = z.string().optional();
 
+const writeRequest = z.object({
+  ...sandboxScope,
+  key: z.string().min(1).max(200),
+  args_hash: z.string().min(1).max(128),
+  path: z.string().min(1).max(4096),
+  content: z.string().max(MAX_WRITE_BYTES),
+  encoding: z.enum(['utf8', 'base64']).optional().describe('Of the content; default utf8'),
+  append: z.boolean(),
+  expected: FileExpectation.optional(),
+});
+
 /** Writes a whole file, or appends to it, below the virtual root; journalled under `key` so that an append is done once. */
 export const SandboxWrite = rpc({
   name: 'write',
-  request: z.object({
-    ...sandboxScope,
-    key: z.string().min(1).max(200),
-    args_hash: z.string().min(1).max(128),
-    path: z.string().min(1).max(4096),
-    content: z.string().max(MAX_WRITE_BYTES),
-    encoding: z.enum(['utf8', 'base64']).optional().describe('Of the content; default utf8'),
-    append: z.boolean(),
-    expected: FileExpectation.optional(),
-  }),
+  request: writeRequest,
   reply: z.discriminatedUnion('outcome', [
     z.object({ outcome: z.literal('ok'), bytes: z.number().int() }),
     z.object({
@@ -172,6 +179,19 @@ export const SandboxWrite = rpc({
     z.object({ outcome: z.literal('unknown'), reason: z.string() }),
   ]),
   timeoutMs: 30_000,
+  attachable: ['content'],
+});
+
+/** UTF-8 of a text with as many characters. */
+const MAX_ATTACHED_BYTES = 3 * MAX_WRITE_BYTES;
+const attachedContent = z
+  .instanceof(Uint8Array)
+  .refine(({ byteLength }) => byteLength <= MAX_ATTACHED_BYTES, `at most ${MAX_ATTACHED_BYTES} bytes`);
+
+/** The same as its handler receives it: a long content may be attached. */
+export const ReceivedSandboxWrite = rpc({
+  ...SandboxWrite,
+  request: writeRequest.extend({ content: z.union([writeRequest.shape.content, attachedContent]) }),
 });
 
 export const path = z.string().min(1).max(4096);

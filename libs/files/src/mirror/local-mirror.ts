@@ -4,6 +4,7 @@ import { type CopyMirror, DATA_DIRECTORIES, type MirrorCounts, type MirrorStep }
 import { emptyDirectory } from '../empty-directory.js';
 import { DIRECTORY_MODE } from '../thread-path.js';
 import { type CopyIndex, newIndex } from '../plane/local/copy-index.js';
+import { CLOCK_MARGIN_MS } from '../plane/local/file-times.js';
 import { LocalTree } from '../plane/local/local-tree.js';
 import { LocalWriter } from '../plane/local/local-writer.js';
 import { scan } from '../plane/local/scan.js';
@@ -56,6 +57,7 @@ export class LocalMirror implements CopyMirror {
         local,
         index: this.index,
         clockMs,
+        settledMs: clockMs - CLOCK_MARGIN_MS,
         maxWalked: this.options.maxWalked ?? MAX_WALKED,
         minShare: () => MIN_SHARE,
         maxFileBytes: bounds.fileBytes,

@@ -1,7 +1,8 @@
 import type { FileNode, MirrorStep } from '@caribou/core';
 import type { CopyEntry } from '../plane/local/copy-index.js';
 import type { LocalTree } from '../plane/local/local-tree.js';
-import { isSettled, type LocalChanges } from '../plane/local/scan.js';
+import { isSettled } from '../plane/local/file-times.js';
+import type { LocalChanges } from '../plane/local/scan.js';
 import { modifiedMsOf, sameStamp, type Stamp } from '../plane/local/stamps.js';
 import { depthOf } from '../plane/tree/tree-nodes.js';
 import { readSteps } from './read-steps.js';
@@ -81,7 +82,7 @@ export class SentChanges {
     const isSame = entry !== undefined && sameStamp(entry, stamp);
     const node = mirroredFile({ mode, size, modifiedMs }, sha256);
     this.set.set(path, { stamp: isSame && isClosed ? now : stamp, node });
-    if (!isSame || (!isClosed && !isSettled(stamp, this.found.clockMs))) this.late.add(path);
+    if (!isSame || (!isClosed && !isSettled(stamp, this.found.settledMs))) this.late.add(path);
   }
 }
 

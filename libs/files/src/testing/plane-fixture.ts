@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { omitUndefined } from '@caribou/contracts';
 import { commandIdentity, DATA_DIRECTORIES, type ThreadKey } from '@caribou/core';
 import { type Deferred, type Published, publishFiles } from '../plane/copies/publish-files.js';
 import { WorkingCopies } from '../plane/copies/working-copies.js';
@@ -28,6 +29,7 @@ export class Machine {
     private readonly plane: PlaneFixture,
     private readonly maxWalked: number,
     private readonly minShare: number,
+    private readonly hasFineTimes: boolean | undefined,
   ) {
     this.copies = this.newCopies();
   }
@@ -77,6 +79,7 @@ export class Machine {
       owner: commandIdentity(),
       maxWalked: this.maxWalked,
       minShare: this.minShare,
+      ...omitUndefined({ hasFineTimes: this.hasFineTimes }),
     });
   }
 }
@@ -87,8 +90,8 @@ export class PlaneFixture {
   readonly generations = new MemoryGenerations();
   private readonly machines: Machine[] = [];
 
-  machine(maxWalked = 2_000, minShare = 2_000): Machine {
-    const made = new Machine(this, maxWalked, minShare);
+  machine(maxWalked = 2_000, minShare = 2_000, hasFineTimes?: boolean): Machine {
+    const made = new Machine(this, maxWalked, minShare, hasFineTimes);
     this.machines.push(made);
     return made;
   }

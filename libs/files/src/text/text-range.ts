@@ -5,7 +5,7 @@ import { FileRefusedError } from '../file-refused.js';
 
 /** Largest file of which a part is read as text, in bytes: all of it is scanned to count its lines. */
 export const MAX_TEXT_FILE_BYTES = 64 * 1024 * 1024;
-const CHUNK_BYTES = 64 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
 /** Lines are 1-based and inclusive. */
@@ -40,22 +40,24 @@ function appendPiece(scan: Scan, piece: Buffer, range: LineRange): void {
   const room = range.maxBytes - scan.pieceBytes;
   if (piece.length > room) scan.dropped = true;
   if (room <= 0) return;
+  // The chunk is overwritten by the next one.
   const part = Buffer.from(piece.subarray(0, room));
   scan.pieces.push(part);
   scan.pieceBytes += part.length;
 }
 
+/** Counts the lines of a chunk, and adds what of it is in the range, as one piece. */
 function scanChunk(scan: Scan, chunk: Buffer, range: LineRange): void {
-  const first = range.startLine ?? 1;
-  const last = range.endLine ?? Number.POSITIVE_INFINITY;
-  let from = 0;
-  while (from < chunk.length) {
-    const newline = chunk.indexOf(NEWLINE, from);
-    const to = newline === -1 ? chunk.length : newline + 1;
-    if (scan.line >= first && scan.line <= last) appendPiece(scan, chunk.subarray(from, to), range);
-    if (newline !== -1) scan.line += 1;
-    from = to;
+  const { startLine: first = 1, endLine: last = Number.POSITIVE_INFINITY } = range;
+  const isWanted = (): boolean => scan.line >= first && scan.line <= last;
+  let from = isWanted() ? 0 : chunk.length;
+  let to = chunk.length;
+  for (let newline = chunk.indexOf(NEWLINE); newline !== -1; newline = chunk.indexOf(NEWLINE, newline + 1)) {
+    if (scan.line === last) to = newline + 1;
+    scan.line += 1;
+    if (scan.line === first && isWanted()) from = newline + 1;
   }
+  if (from < to) appendPiece(scan, chunk.subarray(from, to), range);
 }
 
 /**

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { BegunContents, StoredFile, ThreadKey, TreeStore } from '@caribou/core';
 import type { ThreadFiles, WrittenFile } from '../../thread-files.js';
 import type { LocalTree } from '../local/local-tree.js';
+import { isSettled } from '../local/file-times.js';
 import { localSource } from '../local/local-source.js';
 import type { Stamp } from '../local/stamps.js';
 import { treePathOf } from '../tree/tree-nodes.js';
@@ -83,22 +84,37 @@ export class BegunWrites {
   }
 }
 
+interface WrittenPath {
+  readonly path: string;
+  readonly stamp: Stamp;
+  /** See LocalChanges. */
+  readonly settledMs: number;
+}
+
+export interface ContentsOfWrite {
+  readonly file: StoredFile;
+  readonly stored: () => Promise<void>;
+  /** Whether the file has just these bytes; true for one that the next scan compares in any case, as its stamp is not settled. */
+  readonly isSame: () => Promise<boolean>;
+}
+
 /**
- * What the store has for a file on the disk that has just the bytes of the write; undefined when it has others. A file that was written a
- * moment ago is known by its inode and time: the next scan compares the bytes of such a file in any case, as they may change under the
- * same stamp. Those of other files are compared now.
+ * What the store has for a file on the disk that has the bytes of the write; undefined when it has others. A file is known by its inode
+ * and time, which a command may have set back after a change: its bytes can be compared while they are on their way to the store.
  */
 export async function contentsOfWrite(
   local: LocalTree,
-  { path, stamp, isSettled }: { readonly path: string; readonly stamp: Stamp; readonly isSettled: boolean },
+  { path, stamp, settledMs }: WrittenPath,
   write: BegunWrite,
-): Promise<{ readonly file: StoredFile; readonly stored: () => Promise<void> } | undefined> {
+): Promise<ContentsOfWrite | undefined> {
   if (stamp.size !== write.bytes.byteLength) return undefined;
-  const isKnown = !isSettled && stamp.ino === write.written?.ino && stamp.mtimeMs === write.written.mtimeMs;
+  const isKnown = stamp.ino === write.written?.ino && stamp.mtimeMs === write.written.mtimeMs;
   if (!isKnown && !(await hasBytes(local, path, write.bytes))) return undefined;
   const { files, stored } = await write.contents;
   const [file] = files;
-  return file === null || file === undefined ? undefined : { file, stored };
+  if (file === null || file === undefined) return undefined;
+  const isSure = !isKnown || !isSettled(stamp, settledMs);
+  return { file, stored, isSame: async () => isSure || hasBytes(local, path, write.bytes) };
 }
 
 async function hasBytes(local: LocalTree, path: string, bytes: Uint8Array): Promise<boolean> {

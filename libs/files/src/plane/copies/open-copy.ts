@@ -50,11 +50,11 @@ export async function withCopy<T>(
   const wasUsed = indexes.usedMs(thread) !== undefined;
   if (!wasUsed) await indexes.prepare(thread);
   const index = indexes.load(thread);
-  const clockMs = indexes.clockMs(thread);
+  const clock = indexes.readClock(thread);
   const local = new LocalTree(userDataOf(homeDir, thread));
   try {
     const record = index === undefined ? (wasUsed ? 'lost' : 'none') : 'kept';
-    return await work({ local, index: index ?? newIndex(), clockMs, maxWalked, minShare, maxFileBytes }, record);
+    return await work({ local, index: index ?? newIndex(), ...clock, maxWalked, minShare, maxFileBytes }, record);
   } finally {
     local.close();
   }

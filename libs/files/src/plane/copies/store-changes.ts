@@ -10,7 +10,7 @@ import {
 } from '@caribou/core';
 import type { CopyEntry } from '../local/copy-index.js';
 import { isClosed, type LocalTree } from '../local/local-tree.js';
-import { isSettled } from '../local/scan.js';
+import { isSettled } from '../local/file-times.js';
 import { modifiedMsOf, sameStamp, type Stamp } from '../local/stamps.js';
 import { readTrees } from '../store/object-tree-store.js';
 import { mergeChanges } from '../tree/merge-tree.js';
@@ -107,16 +107,17 @@ export class StoreChanges {
     const waits: (() => Promise<void>)[] = [];
     for (const candidate of candidates) {
       const write = this.found.begun.get(candidate.path);
-      const file = { ...candidate, isSettled: isSettled(candidate.stamp, this.found.changes.clockMs) };
-      const contents = write && (await contentsOfWrite(this.local, file, write));
+      const { settledMs } = this.found.changes;
+      const contents = write && (await contentsOfWrite(this.local, { ...candidate, settledMs }, write));
       if (contents === undefined) {
         unknown.push(candidate);
         continue;
       }
       this.addFile(candidate, contents.file);
       waits.push(async () => {
-        await contents.stored();
-        this.noteStored(candidate, contents.file);
+        const [isSame] = await Promise.all([contents.isSame(), contents.stored()]);
+        if (!isSame) this.miss(candidate.path);
+        else this.noteStored(candidate, contents.file);
       });
     }
     return { unknown, stored: () => Promise.all(waits.map((wait) => wait())) };
@@ -141,7 +142,7 @@ export class StoreChanges {
       node: { kind: 'file', mode, size, modifiedMs: modifiedMsOf(stamp), sha256, content },
     });
     // What changed within a tick of the clock of its last change may have changed again under the same stamp.
-    if (!sameStamp(now, stamp) || !isSettled(stamp, this.found.changes.clockMs)) this.late.add(path);
+    if (!sameStamp(now, stamp) || !isSettled(stamp, this.found.changes.settledMs)) this.late.add(path);
   }
 
   /** For a later attempt of the same publication. */

@@ -17,6 +17,8 @@ export interface WorkingCopyOptions {
   readonly owner?: CommandIdentity;
   /** Copies with more entries are scanned by a process of its own. */
   readonly maxWalked?: number;
+  /** Whether the file system gives each change of a file a time of its own; default: it is measured. */
+  readonly hasFineTimes?: boolean;
   /** Two processes share a scan when each has at least so many entries; by default only while a processor is free. */
   readonly minShare?: number;
   /** Larger files are left out, in bytes. */
@@ -45,13 +47,14 @@ const MAX_FILE_BYTES = 16 * 1024 ** 3;
 export class WorkingCopies {
   private readonly parts: CopyParts;
 
-  constructor({ homeDir, store, owner, maxWalked, minShare, maxFileBytes }: WorkingCopyOptions) {
+  constructor(options: WorkingCopyOptions) {
+    const { homeDir, store, owner, maxWalked, minShare, hasFineTimes, maxFileBytes } = options;
     const identity = owner ?? commandIdentity();
     this.parts = {
       homeDir,
       store,
       owner: identity,
-      indexes: new IndexFiles(homeDir, identity),
+      indexes: new IndexFiles(homeDir, identity, hasFineTimes),
       writes: new BegunWrites(store),
       maxWalked: maxWalked ?? MAX_WALKED,
       minShare: () => minShare ?? (hasFreeProcessor() ? MIN_SHARE : Number.POSITIVE_INFINITY),

@@ -97,7 +97,7 @@ describe('IndexFiles', () => {
   });
 
   test('the clock of the file system never runs backwards between two readings', () => {
-    const readings = Array.from({ length: 50 }, () => files.clockMs(thread));
+    const readings = Array.from({ length: 50 }, () => files.readClock(thread).clockMs);
     expect([...readings].sort((left, right) => left - right)).toEqual(readings);
     expect(files.usedMs(thread)).toBe(readings.at(-1));
     expect(files.usedMs({ ...thread, threadId: 'other' })).toBeUndefined();

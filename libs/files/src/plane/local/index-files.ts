@@ -19,6 +19,7 @@ import { closedDirectoryOf, type CommandIdentity, errnoOf, type ThreadKey } from
 import { openDirectory } from '../../descriptor-walk.js';
 import { threadNames } from '../../thread-path.js';
 import { applyChange, type CopyIndex, type IndexChange, newIndex } from './copy-index.js';
+import { CLOCK_MARGIN_MS, hasFineTimes } from './file-times.js';
 import { decodeIndex, encodeIndex, encodeRecord } from './index-codec.js';
 
 /** The directory of a thread's folder that has what is known of its copy. No sandbox can reach it. */
@@ -44,6 +45,13 @@ interface KnownIndex {
   readonly isCut: boolean;
 }
 
+/** Times of a file system, in milliseconds. */
+export interface CopyClock {
+  readonly clockMs: number;
+  /** What changed last before this time is sure to have another stamp after its next change. */
+  readonly settledMs: number;
+}
+
 /**
  * The indexes of local copies, in a file each and in memory. A file that another process has written since is read again; one
  * that is lost or damaged is no error: all files are then compared by their checksums. Calls for one thread never overlap.
@@ -54,9 +62,11 @@ export class IndexFiles {
     sizeCalculation: ({ index }) => 1 + ENTRY_BYTES * index.entries.size,
   });
 
+  /** @param isFine whether the file system gives each change a time of its own; undefined: the first reading of the clock finds out */
   constructor(
     private readonly homeDir: string,
     private readonly owner: CommandIdentity,
+    private isFine?: boolean,
   ) {}
 
   /** Makes the folder. Idempotent. */
@@ -127,13 +137,15 @@ export class IndexFiles {
     this.known.set(path, { index, file, firstBytes: file.size, isCut: false });
   }
 
-  /** The time of the file system that the thread's files are on, in milliseconds; also when the copy was last used. */
-  clockMs(thread: ThreadKey): number {
+  /** The time of the file system that the thread's files are on, which is also when the copy was last used. */
+  readClock(thread: ThreadKey): CopyClock {
     const clock = openSync(join(this.folderOf(thread), CLOCK), constants.O_WRONLY | constants.O_CREAT, OWNER_ONLY);
     try {
+      this.isFine ??= hasFineTimes(clock);
       const now = new Date();
       futimesSync(clock, now, now);
-      return fstatSync(clock).ctimeMs;
+      const clockMs = fstatSync(clock).ctimeMs;
+      return { clockMs, settledMs: this.isFine ? Number.POSITIVE_INFINITY : clockMs - CLOCK_MARGIN_MS };
     } finally {
       closeSync(clock);
     }

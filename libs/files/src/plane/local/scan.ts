@@ -1,5 +1,6 @@
 import { depthOf, nameOf, NEW_DIRECTORY, parentOf } from '../tree/tree-nodes.js';
 import type { CopyEntry, CopyIndex } from './copy-index.js';
+import { CLOCK_MARGIN_MS, isSettled } from './file-times.js';
 import { findChanged } from './find-changed.js';
 import { isClosed, type LocalTree } from './local-tree.js';
 import { localHash } from './local-source.js';
@@ -18,6 +19,8 @@ export interface LocalChanges {
   readonly skipped: SkippedEntries;
   /** When the scan began, by the clock of the file system, in milliseconds. */
   readonly clockMs: number;
+  /** What changed last before this time is sure to have another stamp after its next change, in milliseconds. */
+  readonly settledMs: number;
   /** Whether everything was looked at, and not only given paths. */
   readonly isComplete: boolean;
 }
@@ -26,6 +29,8 @@ export interface ScanTarget {
   readonly local: LocalTree;
   readonly index: CopyIndex;
   readonly clockMs: number;
+  /** See LocalChanges. */
+  readonly settledMs: number;
   /** Trees with more entries are scanned by find. */
   readonly maxWalked: number;
   /** Two finds share a tree when each has at least so many entries. */
@@ -33,12 +38,6 @@ export interface ScanTarget {
   /** Larger files are skipped. */
   readonly maxFileBytes: number;
 }
-
-/**
- * File systems stamp a change with the time of the last tick of the kernel, up to 10 ms ago: what was looked at within this time of
- * its last change may have changed again under the same stamp.
- */
-export const CLOCK_MARGIN_MS = 20;
 
 const sinceOf = ({ state }: CopyIndex): number => state.clockMs - CLOCK_MARGIN_MS;
 
@@ -116,7 +115,7 @@ function directoriesAbove(path: string): string[] {
 }
 
 async function changesOf(target: ScanTarget, sighting: Sighting, isComplete: boolean): Promise<LocalChanges> {
-  const { index, clockMs, maxFileBytes } = target;
+  const { index, clockMs, settledMs, maxFileBytes } = target;
   const { found, skipped } = sighting;
   const changed: [string, Stamp][] = [];
   const settled = new Map<string, CopyEntry>();
@@ -132,12 +131,9 @@ async function changesOf(target: ScanTarget, sighting: Sighting, isComplete: boo
   changed.sort(([left], [right]) => depthOf(left) - depthOf(right));
   const removed = removedOf(index, sighting);
   const resolved = new Set([...removed].filter((path) => index.dirty.has(path)));
-  for (const [path, { stamp }] of settled) if (isSettled(stamp, clockMs)) resolved.add(path);
-  return { changed: new Map(changed), removed, settled, resolved, skipped, clockMs, isComplete };
+  for (const [path, { stamp }] of settled) if (isSettled(stamp, settledMs)) resolved.add(path);
+  return { changed: new Map(changed), removed, settled, resolved, skipped, clockMs, settledMs, isComplete };
 }
-
-/** Whether a later change is sure to have another stamp. */
-export const isSettled = ({ ctimeMs }: Stamp, clockMs: number): boolean => ctimeMs < clockMs - CLOCK_MARGIN_MS;
 
 /** The entry of a path that is still the same node. */
 async function unchangedEntry(
