@@ -22,12 +22,11 @@ const SHM_BYTES = 64 * 1024 * 1024;
 const SCRIPT = `set -e
 mount=$1; mkdir=$2; stage=$3; tmp=$4; shm=$5; left=$6; shift 6
 "$mount" -t tmpfs -o size=64k,mode=0755,nosuid,nodev,noexec caribou "$stage"
-names=; n=$left
-while [ "$n" -gt 0 ]; do names="$names $n"; n=$((n - 1)); done
-(cd "$stage" && exec "$mkdir" tmp shm $names)
+"$mkdir" "$stage/tmp" "$stage/shm"
 "$mount" -t tmpfs -o "$tmp" caribou "$stage/tmp"
 "$mount" -t tmpfs -o "$shm" caribou "$stage/shm"
 while [ "$left" -gt 0 ]; do
+  "$mkdir" "$stage/$left"
   "$mount" --bind "$1" "$stage/$left"
   left=$((left - 1)); shift
 done
