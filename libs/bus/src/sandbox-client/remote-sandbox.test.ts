@@ -45,6 +45,21 @@ describe('remote sandbox', () => {
     });
   });
 
+  test.each([
+    { manager: 'an earlier version', says: {}, content: 'x'.repeat(20_000), attached: undefined },
+    { manager: 'this version', says: { attachments: true }, content: undefined, attached: [['content', 20_000]] },
+  ])('a long content is attached only for a manager that takes that: $manager', async ({ says, content, attached }) => {
+    const seen: Record<string, unknown>[] = [];
+    await remote.startManager('m1', {
+      acquire: () => ({ sandbox_id: 'box-m1', manager_id: 'm1', driver: 'bwrap', ...says }),
+      write: (data) => (seen.push(data), { outcome: 'ok', bytes: 20_000 }),
+    });
+    const write = { key: 'run:call2', path: '/x', content: 'x'.repeat(20_000), append: false };
+    await remote.sandbox.write(scope, write, new AbortController().signal);
+    expect([seen[0]?.['content'], seen[0]?.['attached']]).toEqual([content, attached]);
+    expect(seen[0]).toMatchObject({ key: 'run:call2', path: '/x' });
+  });
+
   test('a refusal because of the epoch ends the call', async () => {
     await remote.startManager('m1', {
       exec: () => {

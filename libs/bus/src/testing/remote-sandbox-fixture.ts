@@ -6,9 +6,9 @@ import {
   SandboxRelease,
   toWireError,
 } from '@caribou/contracts';
-import { type SandboxPort, silentLogger } from '@caribou/core';
+import { decodeAttached, hasAttachments, type SandboxPort, silentLogger } from '@caribou/core';
 import { startNats, type TestServer } from '@caribou/testing';
-import { connect, type NatsConnection } from 'nats';
+import { connect, type Msg, type NatsConnection } from 'nats';
 import { type Bus, connectBus, createRemoteSandbox } from '../index.js';
 
 type Handler = (request: Record<string, unknown>) => unknown;
@@ -92,11 +92,25 @@ interface Service {
   readonly queue?: string;
 }
 
+interface Packet {
+  readonly id: string;
+  readonly data: Record<string, unknown>;
+  /** Names and lengths of the texts that follow the JSON. */
+  readonly attached?: unknown;
+}
+
+/** The request's fields, with what is attached as the field `attached`. */
+function packetOf(message: Msg): Packet {
+  if (!hasAttachments(message.data)) return message.json<Packet>();
+  const packet = decodeAttached(message.data).value as Packet;
+  return { ...packet, data: { ...packet.data, attached: packet.attached } };
+}
+
 function serve(connection: NatsConnection, { subject, handle, queue }: Service): void {
   connection.subscribe(subject, {
     ...(queue === undefined ? {} : { queue }),
     callback: (_, message) => {
-      const packet = message.json<{ id: string; data: Record<string, unknown> }>();
+      const packet = packetOf(message);
       const answer = async (): Promise<object> => {
         try {
           return { response: await handle(packet.data) };

@@ -13,7 +13,8 @@ export const isSettled = ({ ctimeMs }: Stamp, settledMs: number): boolean => cti
 const CHANGES = 16;
 /** Less than what so many ticks take on any kernel, in milliseconds. */
 const WITHIN_MS = 4;
-const ATTEMPTS = 3;
+/** Each takes a tenth of a millisecond, unless another process has the processor. */
+const ATTEMPTS = 10;
 
 /**
  * Whether the file system gives each change of a file that somebody has looked at a time of its own, so that all stamps are settled. ext4,
