@@ -12,7 +12,7 @@ COPY libs libs
 COPY apps apps
 COPY skills skills
 # Compilers and what the console is made of are needed for the build alone; of Swagger UI the page of /docs needs one script and one style sheet.
-RUN node tools/build/product.mjs && rm -rf node_modules/@swc node_modules/esbuild node_modules/@esbuild \
+RUN node tools/build/product.mjs && rm -rf node_modules/@swc node_modules/esbuild node_modules/@esbuild node_modules/acorn* \
     node_modules/vite node_modules/*rolldown node_modules/lightningcss* node_modules/react* node_modules/@base-ui \
     node_modules/@tanstack node_modules/@langchain node_modules/langsmith node_modules/lucide-react node_modules/highlight.js \
     node_modules/swagger-ui-dist/*.map node_modules/swagger-ui-dist/swagger-ui-es-bundle*

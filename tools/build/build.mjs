@@ -80,7 +80,7 @@ export async function build(root, folders = sourceFolders) {
  * @param {string} root
  * @returns {Promise<import('@swc/core').Options>}
  */
-async function swcSettings(root) {
+export async function swcSettings(root) {
   /** @type {import('@swc/core').Options & { $schema?: string }} */
   const settings = JSON.parse(await readFile(join(root, '.swcrc'), 'utf8'));
   delete settings.$schema;

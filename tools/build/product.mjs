@@ -32,7 +32,9 @@ export async function buildProduct(root) {
 async function newestInput(root) {
   const paths = [
     join(root, 'package-lock.json'),
-    ...['bundle.mjs', 'bundle-agent.mjs', 'start.cjs'].map((name) => fileURLToPath(new URL(name, import.meta.url))),
+    ...['bundle.mjs', 'hoisted-sources.mjs', 'plain-spreads.mjs', 'bundle-agent.mjs', 'start.cjs'].map((name) =>
+      fileURLToPath(new URL(name, import.meta.url)),
+    ),
   ];
   for (const folder of ['apps', 'libs']) {
     const below = join(root, 'dist', folder);
