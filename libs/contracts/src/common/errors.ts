@@ -76,7 +76,8 @@ export class AppError extends Error {
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     const trait = traits[code];
-    this.name = new.target.name;
+    // The bundler adds a number where a package has a class of the same name.
+    this.name = new.target.name.replace(/\d+$/, '');
     this.code = code;
     this.status = trait.status;
     this.retryable = options.retryable ?? trait.retryable;
