@@ -50,17 +50,16 @@ export class AnswerAssembly {
   add(delta: ModelDelta): Delta | undefined {
     this.usage = delta.usage ?? this.usage;
     this.finishReason = delta.finishReason ?? this.finishReason;
-    this.metadata = { ...this.metadata, ...delta.responseMetadata };
+    if (delta.responseMetadata !== undefined) this.metadata = { ...this.metadata, ...delta.responseMetadata };
     const content = delta.content ?? '';
     const reasoning = delta.reasoning ?? '';
     const chunks = (delta.toolCallChunks ?? []).map((chunk) => this.addChunk(chunk));
     if (delta.extras !== undefined) this.extras.add(delta.extras);
     this.content += content;
     this.reasoning += reasoning;
-    if (content === '' && reasoning === '' && chunks.length === 0) return undefined;
+    if (reasoning === '' && chunks.length === 0) return content === '' ? undefined : this.textDelta(content);
     return {
-      ...this.emptyDelta(),
-      content,
+      ...this.textDelta(content),
       ...(reasoning === '' ? {} : { reasoning }),
       ...(chunks.length === 0 ? {} : { tool_call_chunks: chunks }),
     };
@@ -73,7 +72,7 @@ export class AnswerAssembly {
    */
   lastDelta(): Delta {
     return {
-      ...this.emptyDelta(),
+      ...this.textDelta(''),
       response_metadata: this.responseMetadata(),
       ...omitUndefined({ usage: this.usage }),
     };
@@ -97,9 +96,9 @@ export class AnswerAssembly {
     };
   }
 
-  private emptyDelta(): Delta {
+  private textDelta(content: string): Delta {
     const { node, step, messageId } = this.source;
-    return { kind: 'message.delta', node, step, message_id: messageId, content: '' };
+    return { kind: 'message.delta', node, step, message_id: messageId, content };
   }
 
   private responseMetadata(): Record<string, unknown> {

@@ -34,9 +34,17 @@ export function addRateLimit(reply: FastifyReply, limit: CountedLimit): void {
 }
 
 function put(reply: FastifyReply, name: string, policy: string, parameters: string): void {
+  const item = `"${policy}"${parameters}`;
   const items = reply.getHeader(name);
-  const others = typeof items === 'string' ? items.split(', ').filter((item) => !item.startsWith(`"${policy}";`)) : [];
-  void reply.header(name, [...others, `"${policy}"${parameters}`].join(', '));
+  void reply.header(name, typeof items === 'string' && items !== '' ? `${without(items, policy)}${item}` : item);
+}
+
+/** The other items of a list, to add one more. */
+function without(items: string, policy: string): string {
+  const start = `"${policy}";`;
+  if (!items.includes(start)) return `${items}, `;
+  const others = items.split(', ').filter((item) => !item.startsWith(start));
+  return others.map((item) => `${item}, `).join('');
 }
 
 /** What the quotas of a user count, and whether waiting helps: threads and stored bytes are freed by the user alone. */

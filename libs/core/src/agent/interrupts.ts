@@ -13,6 +13,7 @@ import {
   type ThreadState,
 } from '@caribou/contracts';
 import type { InterruptAnswer, InterruptRequest } from '../ports/interrupt-request.js';
+import { copyWith } from '../util/copy-with.js';
 import type { RunContext } from './run-context.js';
 
 /**
@@ -66,17 +67,15 @@ export function withInterrupts<Run extends RunContext>(run: Run, scope: Interrup
   const interruptAll = (requests: readonly InterruptRequest[]): Promise<ReadonlyMap<string, InterruptAnswer>> =>
     // A rejection, never an exception: the caller may not be awaiting yet.
     Promise.resolve().then(() => askAll(run, scope, requests));
-  return {
-    ...run,
-    interruptAll,
-    interrupt: async (request) => {
-      const key = request.key ?? String((raised += 1));
-      const answers = await interruptAll([{ ...request, key }]);
-      const answer = answers.get(key);
-      if (answer === undefined) throw new BugError('an interrupt has neither an answer nor stopped the run');
-      return answer;
-    },
+  const interrupt = async (request: InterruptRequest): Promise<InterruptAnswer> => {
+    const key = request.key ?? String((raised += 1));
+    const answers = await interruptAll([{ ...request, key }]);
+    const answer = answers.get(key);
+    if (answer === undefined) throw new BugError('an interrupt has neither an answer nor stopped the run');
+    return answer;
   };
+  const replaced: Pick<RunContext, 'interrupt' | 'interruptAll'> = { interrupt, interruptAll };
+  return copyWith<RunContext>(run, replaced) as Run;
 }
 
 /** @throws {Interrupted} when none of the requests has an answer */

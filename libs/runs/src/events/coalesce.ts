@@ -1,4 +1,5 @@
 import type { RunEvent, RunEventOf } from '@caribou/contracts';
+import { copyWith } from '@caribou/core';
 
 type Delta = RunEventOf<'message.delta'>;
 type Chunk = NonNullable<Delta['tool_call_chunks']>[number];
@@ -49,9 +50,10 @@ const size = (delta: Delta): number =>
 function join(first: Delta, second: Delta): Delta {
   const chunks = joinChunks([...(first.tool_call_chunks ?? []), ...(second.tool_call_chunks ?? [])]);
   const reasoning = (first.reasoning ?? '') + (second.reasoning ?? '');
+  const text = copyWith(first, { content: first.content + second.content });
+  if (reasoning === '' && chunks.length === 0) return text;
   return {
-    ...first,
-    content: first.content + second.content,
+    ...text,
     ...(reasoning === '' ? {} : { reasoning }),
     ...(chunks.length === 0 ? {} : { tool_call_chunks: chunks }),
   };

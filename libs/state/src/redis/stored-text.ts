@@ -49,6 +49,10 @@ const dictionary = Buffer.from(
 const deflateInPool = promisify<Buffer, ZlibOptions, Buffer>(deflateRaw);
 const inflateInPool = promisify<Buffer, ZlibOptions, Buffer>(inflateRaw);
 
+/** A short text needs no memory for a long one: zlib clears 256 KiB otherwise, which takes as long as the compression. */
+const SHORT_BYTES = 2 * 1024;
+const windowFor = (bytes: number): ZlibOptions => (bytes > SHORT_BYTES ? {} : { windowBits: 12, memLevel: 4 });
+
 /** The smaller form of each text. More than the event loop has time for is compressed by the thread pool. */
 export async function compressTexts(texts: readonly string[]): Promise<StoredText[]> {
   const stored: StoredText[] = [];
@@ -61,7 +65,7 @@ export async function compressTexts(texts: readonly string[]): Promise<StoredTex
     const plain = Buffer.from(text);
     bytesLeft -= plain.length;
     // One piece of memory that is as large as the text, and not one of 16 KiB, takes the result.
-    const options = { dictionary, chunkSize: Math.min(plain.length, MAX_CHUNK_BYTES) };
+    const options = { dictionary, chunkSize: Math.min(plain.length, MAX_CHUNK_BYTES), ...windowFor(plain.length) };
     const packed = bytesLeft >= 0 ? deflateRawSync(plain, options) : await deflateInPool(plain, options);
     if (bytesLeft < 0) bytesLeft = DEFLATED_PER_TURN;
     stored.push(HEADER_BYTES + packed.length < plain.length ? withHeader(packed, plain.length) : text);
