@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { swcSettings } from './build.mjs';
-import { plainSpreads, V8_COPIES_SLOWLY } from './plain-spreads.mjs';
+import { plainSpreads } from './plain-spreads.mjs';
 
 /** Packages that one of our classes is made of and that take long to load: they are loaded when the first object is made. */
 const loadedWhenUsed = /^dockerode$/;
@@ -54,16 +54,8 @@ export const hoistedSources = (root, folder) => ({
       const { code } = await transform(await readFile(path, 'utf8'), { ...settings, filename: path });
       return { contents: plainSpreads(inPlaceOf(code, relative(folder, inDist(root, dirname(path))))), loader: 'js' };
     });
-    if (V8_COPIES_SLOWLY) build.onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, spreadsOfPackage);
   },
 });
-
-/** @param {import('esbuild').OnLoadArgs} file */
-async function spreadsOfPackage({ path }) {
-  const code = await readFile(path, 'utf8');
-  const contents = plainSpreads(code);
-  return contents === code ? undefined : { contents, loader: /** @type {const} */ ('js') };
-}
 
 /** Where the build copies a file or folder of the sources to. @param {string} root @param {string} path */
 const inDist = (root, path) => join(root, 'dist', relative(root, path));

@@ -6,25 +6,26 @@ import { full } from 'acorn-walk';
  * returns, where `other` had few shapes before: that takes 2 µs instead of 0.1, and all code that reads such an object becomes
  * slow, as it meets a new class every time. A literal that begins with anything else is not affected.
  */
-export const V8_COPIES_SLOWLY = Number.parseInt(process.versions.v8, 10) < 12;
+const V8_COPIES_SLOWLY = Number.parseInt(process.versions.v8, 10) < 12;
 
 /** What a literal begins with instead: copies nothing. */
 const NOTHING = '...null,';
 const mayBegin = /\{\s*\.\.\./;
 
 /**
- * The same code, in which no object literal with further properties begins with a spread.
+ * The same code, in which no object literal with further properties begins with a spread. Packages are left as they are: few of their
+ * literals are part of a turn.
  *
- * @param {string} code JavaScript, a module or a script
+ * @param {string} code of an ES module
  * @param {boolean} [copiesSlowly] whether the V8 that runs it needs that; default: this one
  * @returns {string}
- * @throws {SyntaxError} when the code is neither a module nor a script
+ * @throws {SyntaxError} when the code is no module
  */
 export function plainSpreads(code, copiesSlowly = V8_COPIES_SLOWLY) {
   if (!copiesSlowly || !mayBegin.test(code)) return code;
   /** @type {number[]} */
   const starts = [];
-  full(treeOf(code), (node) => {
+  full(parse(code, { ecmaVersion: 'latest', sourceType: 'module' }), (node) => {
     if (node.type !== 'ObjectExpression') return;
     const { properties } = /** @type {import('acorn').ObjectExpression} */ (node);
     if (properties.length > 1 && properties[0]?.type === 'SpreadElement') starts.push(node.start + 1);
@@ -32,15 +33,4 @@ export function plainSpreads(code, copiesSlowly = V8_COPIES_SLOWLY) {
   starts.sort((one, other) => one - other);
   const parts = [0, ...starts].map((start, at) => code.slice(start, starts[at] ?? code.length));
   return parts.join(NOTHING);
-}
-
-/** @param {string} code */
-function treeOf(code) {
-  const options = { ecmaVersion: /** @type {const} */ ('latest'), allowHashBang: true };
-  try {
-    return parse(code, { ...options, sourceType: 'module' });
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return parse(code, { ...options, sourceType: 'script', allowReturnOutsideFunction: true });
-  }
 }

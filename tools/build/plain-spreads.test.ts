@@ -30,19 +30,6 @@ describe('object literals that begin with a spread', () => {
     expect(converted(codes)).toEqual(codes);
   });
 
-  test('modules and scripts are read', () => {
-    const codes = [
-      'export const a = {...b, c: 1};',
-      'return {...b, c: 010};',
-      '#!/usr/bin/env node\nwith (a) b({...c, d});',
-    ];
-    expect(converted(codes)).toEqual([
-      'export const a = {...null,...b, c: 1};',
-      'return {...null,...b, c: 010};',
-      '#!/usr/bin/env node\nwith (a) b({...null,...c, d});',
-    ]);
-  });
-
   test('code means the same', () => {
     const code = '({ ...{ a: 1, ["__proto__"]: 2 }, b: 3, a: 4 })';
     const [now = ''] = converted([code]);
