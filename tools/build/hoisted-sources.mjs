@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { swcSettings } from './build.mjs';
 import { plainSpreads } from './plain-spreads.mjs';
 
-/** Packages that one of our classes is made of and that take long to load: they are loaded when the first object is made. */
+/** Packages that export a class and take long to load: they are loaded when the first object of it is made. */
 const loadedWhenUsed = /^dockerode$/;
 
 /**
@@ -46,7 +46,7 @@ export const hoistedSources = (root, folder) => ({
       isSource(importer) ? { path, namespace: 'when-used' } : undefined,
     );
     build.onLoad({ filter: /.*/, namespace: 'when-used' }, ({ path }) => ({
-      contents: `export default function Made(...settings) { return new (require(${JSON.stringify(path)}))(...settings); }`,
+      contents: `export default function Loaded(...settings) { return new (require(${JSON.stringify(path)}))(...settings); }`,
       resolveDir: root,
     }));
     build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
