@@ -48,13 +48,10 @@ export class AnswerAssembly {
 
   /** Adds a delta of the provider; returns the delta to publish, or undefined when it contains nothing to show yet. */
   add(delta: ModelDelta): Delta | undefined {
-    this.usage = delta.usage ?? this.usage;
-    this.finishReason = delta.finishReason ?? this.finishReason;
-    if (delta.responseMetadata !== undefined) this.metadata = { ...this.metadata, ...delta.responseMetadata };
+    this.addFacts(delta);
     const content = delta.content ?? '';
     const reasoning = delta.reasoning ?? '';
     const chunks = (delta.toolCallChunks ?? []).map((chunk) => this.addChunk(chunk));
-    if (delta.extras !== undefined) this.extras.add(delta.extras);
     this.content += content;
     this.reasoning += reasoning;
     if (reasoning === '' && chunks.length === 0) return content === '' ? undefined : this.textDelta(content);
@@ -94,6 +91,14 @@ export class AnswerAssembly {
         provider_extras: this.extras.result(this.source.model, (index) => this.calls.get(index)?.id),
       }),
     };
+  }
+
+  /** What is no text and no call. */
+  private addFacts({ usage, finishReason, responseMetadata, extras }: ModelDelta): void {
+    this.usage = usage ?? this.usage;
+    this.finishReason = finishReason ?? this.finishReason;
+    if (responseMetadata !== undefined) this.metadata = { ...this.metadata, ...responseMetadata };
+    if (extras !== undefined) this.extras.add(extras);
   }
 
   private textDelta(content: string): Delta {
