@@ -84,7 +84,7 @@ const asciiOf = (code) =>
 /**
  * esbuild wraps each CommonJS module in an object whose only property is its path: two thousand shapes of one property, more than V8
  * remembers for all objects of one property. Then an object such as `{ messages }` gets a hidden class of its own each time
- * one is made. The name of that property matters to nobody.
+ * one is made. Nothing reads that property's name, so all get the same one.
  *
  * @param {string} code
  */

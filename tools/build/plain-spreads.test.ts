@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 
 const plainSpreads = pathToFileURL(join(__dirname, 'plain-spreads.mjs')).href;
 
-/** What becomes of each code, as on a V8 that needs it unless told otherwise. */
+/** Returns each code as `plainSpreads` converts it, by default for a V8 that needs the conversion. */
 function converted(codes: readonly string[], copiesSlowly = true): readonly string[] {
   const program = `import { plainSpreads } from ${JSON.stringify(plainSpreads)};
     const [, codes, copiesSlowly] = JSON.parse(process.argv[1]);

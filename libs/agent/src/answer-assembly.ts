@@ -93,7 +93,7 @@ export class AnswerAssembly {
     };
   }
 
-  /** What is no text and no call. */
+  /** Adds usage, finish reason, metadata and extras of the provider. */
   private addFacts({ usage, finishReason, responseMetadata, extras }: ModelDelta): void {
     this.usage = usage ?? this.usage;
     this.finishReason = finishReason ?? this.finishReason;
