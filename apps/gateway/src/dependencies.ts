@@ -2,7 +2,14 @@ import { modelGateLimits, taskLimits } from '@caribou/agent';
 import { type Bus, connectBus } from '@caribou/bus';
 import { type Config, extensionsFile } from '@caribou/config';
 import { busAccess } from '@caribou/contracts';
-import { type Logger, type ModelCatalog, type ModelModule, systemClock, type ThreadKey } from '@caribou/core';
+import {
+  type Logger,
+  type ModelCatalog,
+  type ModelModule,
+  type OfferedRun,
+  systemClock,
+  type ThreadKey,
+} from '@caribou/core';
 import {
   createRedis,
   MemoryWatch,
@@ -157,7 +164,7 @@ function listDependencies(config: Config, connections: Connections) {
     taskTraces: redisRunTraces(taskPart(redis), redis),
     ...timed,
     webhookFetch: createWebhookFetch(config.webhooks),
-    dispatchTurn: (thread: ThreadKey) => dispatchTurn(dispatchPorts, thread),
+    dispatchTurn: (thread: ThreadKey, run?: OfferedRun) => dispatchTurn(dispatchPorts, thread, run),
     waitingThreads: redisWaitingThreads(redis),
     runnerProcesses: redisProcessRegistry(redis, 'runs'),
     deadLetters,

@@ -3,6 +3,7 @@ export type {
   BusOptions,
   Cancels,
   Handoffs,
+  Offer,
   OfferIntake,
   PublishedWake,
   PullOptions,

@@ -1,5 +1,5 @@
 export { BEFORE_FIRST_CHECKPOINT, CheckpointId, DEFAULT_USER_ID, newId, newToolCallId } from './common/ids.js';
-export { ThreadId, UserId } from './common/ids.js';
+export { RunId, ThreadId, UserId } from './common/ids.js';
 export {
   AppError,
   BadRequestError,

@@ -1,6 +1,6 @@
-import { newId, UnavailableError } from '@caribou/contracts';
+import { newId, omitUndefined, UnavailableError } from '@caribou/contracts';
 import type { Clock, ThreadKey } from '@caribou/core';
-import type { ClaimResult, RunStore } from '@caribou/state';
+import type { ClaimResult, FirstCommit, RunStore } from '@caribou/state';
 import { isStoreAway } from './release-for-takeover.js';
 
 /** Longest time in which a claim is repeated, in milliseconds. */
@@ -24,6 +24,8 @@ export interface TimedClaim {
 export interface Taken {
   /** Whether its run was offered right after its admission. */
   readonly isOffered?: boolean;
+  /** The first commit of that run, to be written with the claim if it can. */
+  readonly first?: FirstCommit | undefined;
 }
 
 /**
@@ -35,7 +37,7 @@ export interface Taken {
 export async function claimRun(
   { store, clock, random = Math.random }: ClaimPorts,
   thread: ThreadKey,
-  { isOffered = false }: Taken = {},
+  { isOffered = false, first }: Taken = {},
 ): Promise<TimedClaim> {
   const claimId = newId();
   const deadlineMs = clock.monotonicMs() + PATIENCE_MS;
@@ -44,7 +46,7 @@ export async function claimRun(
     const sentMs = clock.monotonicMs();
     try {
       const isChecked = isOffered && !maybeClaimed;
-      return { claimed: await store.claim(thread, claimId, { isChecked }), sentMs };
+      return { claimed: await store.claim(thread, claimId, { isChecked, ...omitUndefined({ first }) }), sentMs };
     } catch (error) {
       maybeClaimed ||= isStoreAway(error) && !hadNoEffect(error);
       if (!maybeClaimed || !isStoreAway(error) || clock.monotonicMs() >= deadlineMs) throw error;

@@ -44,7 +44,7 @@ describe('a run that another process ends without running it, after its owner di
 
     const handled = await waitFor(
       async () => {
-        const handling = await executorOn(maxAttempts).handle(key, () => undefined);
+        const handling = await executorOn(maxAttempts).handle(key, { onClaimed: () => undefined });
         return handling.kind === 'busy' ? undefined : handling;
       },
       { what: 'the lease to lapse' },

@@ -1,84 +1,16 @@
-import {
-  END_NODE,
-  type HumanMessage,
-  type RunCommand,
-  type RunEvent,
-  type RunKwargs,
-  type RunRecord,
-  omitUndefined,
-  type ThreadState,
-} from '@caribou/contracts';
-import {
-  answerInterrupts,
-  applyUpdate,
-  clientUpdate,
-  dropLateAnswers,
-  type LoopPosition,
-  type StepTrace,
-  type TurnCommit,
-  withGoalOf,
-} from '@caribou/core';
-import type { BudgetState, CommitRequest, CommitResult, ThreadHead } from '@caribou/state';
-import type { ActiveRun, Claimed } from './active-run.js';
+import { type HumanMessage, type RunEvent, type RunKwargs, type RunRecord, omitUndefined } from '@caribou/contracts';
+import { type LoopPosition, type StepTrace, type TurnCommit, withGoalOf } from '@caribou/core';
+import type { BudgetState, CommitRequest, CommitResult } from '@caribou/state';
+import type { ActiveRun } from './active-run.js';
+import { type Asked, firstCheckpoint, startOf } from './first-commit.js';
 import { countTurn } from './run-metrics.js';
 
-interface FirstCheckpoint extends Pick<CommitRequest, 'state' | 'next' | 'source' | 'step'> {
-  /** The node at which the loop continues. */
-  readonly position: LoopPosition;
-}
-
-/**
- * Creates the first checkpoint of a run that starts from `base`: with its input, with the answers of its command, or, for a
- * fork without either, `base` again, to continue at its next node. An input withdraws what waits for an answer.
- *
- * @param at the time of the answers, ISO 8601 UTC
- */
-function firstCheckpoint(base: ThreadHead, { input, command }: Asked, at: string): FirstCheckpoint {
-  const step = (base.metadata?.step ?? -1) + 1;
-  if (command !== undefined) return commandCheckpoint(base, command, at);
-  if (input !== null) {
-    const { interrupts: _withdrawn, ...before } = base.state;
-    const state = applyUpdate(before, clientUpdate(before, dropLateAnswers(before.messages, input)));
-    return { state, step, next: ['model_request'], source: 'input', position: 'start' };
-  }
-  const { state, next } = base;
-  if (base.metadata?.source === 'input') return { state, step, next, source: 'input', position: 'start' };
-  return { state, step, next, source: 'fork', position: next[0] ?? 'end' };
-}
-
-type Asked = Pick<RunKwargs, 'input' | 'command'>;
-
-function commandCheckpoint(base: ThreadHead, { answers, answered_by: by, goto, update }: RunCommand, at: string) {
-  const step = (base.metadata?.step ?? -1) + 1;
-  const updated = update === undefined ? base.state : applyUpdate(base.state, clientUpdate(base.state, update));
-  const { interrupts, ...rest } = updated;
-  if (goto !== undefined) {
-    const next = goto === END_NODE ? [] : [goto];
-    return { state: rest, step, next, source: 'loop', position: next[0] ?? 'end' } as const;
-  }
-  const state: ThreadState =
-    interrupts === undefined ? rest : { ...rest, interrupts: answerInterrupts(interrupts, answers ?? {}, { by, at }) };
-  // The hooks before the first step have no node of their own: they run again with a run that begins.
-  const isAtStart = interrupts?.open.some(({ scope }) => scope.endsWith('.before_agent')) === true;
-  const { next } = base;
-  return isAtStart
-    ? ({ state, step, next, source: 'input', position: 'start' } as const)
-    : ({ state, step, next, source: 'loop', position: next[0] ?? 'end' } as const);
-}
-
-/**
- * Creates the event that begins an attempt in the run's log; it names the streamed messages that the previous attempt
- * left incomplete.
- */
-export function startOf({ run, head }: Claimed): RunEvent {
-  return {
-    kind: 'run.start',
-    run_id: run.run_id,
-    thread_id: run.thread_id,
-    attempt: run.attempt,
-    dropped_message_ids: run.dropped_message_ids,
-    checkpoint_id: run.attempt > 1 ? head.checkpointId : null,
-  };
+/** Takes over the first commit that the claim has written, if it has: publishes its events. */
+export async function adoptFirstCommit(active: ActiveRun): Promise<void> {
+  const { committed } = active.claimed;
+  if (committed === undefined) return;
+  await active.writer.commit(() => Promise.resolve(committed));
+  noteCommit(active, committed);
 }
 
 /**
@@ -88,8 +20,9 @@ export function startOf({ run, head }: Claimed): RunEvent {
 export async function commitInput(active: ActiveRun): Promise<LoopPosition> {
   const { claimed, writer } = active;
   const { run, head } = claimed;
+  if (claimed.committed !== undefined) return 'start';
   const { store } = active.ports;
-  const start = startOf(claimed);
+  const start = startOf(run, head);
   if (run.input_committed || !hasInput(run)) {
     await writer.emit(start);
     const payer = { userId: run.user_id, apiKey: run.api_key ?? undefined };

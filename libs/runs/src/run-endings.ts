@@ -10,7 +10,8 @@ import { applyUpdate, type LoopOutcome, type RunTimedOut, type TurnCommit } from
 import type { CommitResult, FinishRequest, FinishResult } from '@caribou/state';
 import type { ActiveRun } from './active-run.js';
 import { cancelPendingCalls } from './cancel-pending-calls.js';
-import { commitRequest, noteBudget, noteCommit, startOf, stepOf, timeTurn } from './run-commits.js';
+import { startOf } from './first-commit.js';
+import { commitRequest, noteBudget, noteCommit, stepOf, timeTurn } from './run-commits.js';
 
 /**
  * Ends a run whose loop has ended: writes the last turn, the status and the terminal event in one script. While messages or a
@@ -92,7 +93,7 @@ function memoryRequest({ claimed }: ActiveRun): Pick<FinishRequest, 'remember'> 
  */
 export async function endUnstarted(run: ActiveRun): Promise<string> {
   const { cancel } = run.claimed.run;
-  await run.writer.emit(startOf(run.claimed));
+  await run.writer.emit(startOf(run.claimed.run, run.claimed.head));
   return cancel === null ? finishExhausted(run) : finishCancelled(run, cancel);
 }
 

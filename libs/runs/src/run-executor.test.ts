@@ -47,7 +47,7 @@ describe(RunExecutor, () => {
     );
 
     const thread = await runs.admit();
-    await runs.executorOn(watched, agent).handle(thread, () => undefined);
+    await runs.executorOn(watched, agent).handle(thread, { onClaimed: () => undefined });
 
     expect(steps).toEqual(['reads', 'input', 'loop']);
   });

@@ -3,6 +3,7 @@ import {
   type LoopHost,
   type LoopOutcome,
   type LoopPosition,
+  type OfferedRun,
   RunCancelled,
   type RunContext,
   RunDraining,
@@ -12,8 +13,9 @@ import {
 import type { ClaimResult, ThreadHead } from '@caribou/state';
 import type { ActiveRun, Claimed } from './active-run.js';
 import { claimRun } from './claim-run.js';
+import { firstCommitOf } from './first-commit.js';
 import { isStoreAway, releaseForTakeover } from './release-for-takeover.js';
-import { commitInput, commitTurn } from './run-commits.js';
+import { adoptFirstCommit, commitInput, commitTurn } from './run-commits.js';
 import { contextOf } from './run-context.js';
 import { endUnstarted, finishCancelled, finishFailed, finishOutcome, finishTimedOut } from './run-endings.js';
 import { type StartedRun, type StartPorts, startRun } from './start-run.js';
@@ -41,8 +43,13 @@ export interface RunExecutorPorts extends StartPorts {
   readonly agent: AgentLoop;
 }
 
-/** Called when the store has answered the claim, before the run is executed. */
-export type OnClaimed = (kind: ClaimResult['kind']) => void;
+/** A run that was offered right after its admission. */
+export interface TakenOffer {
+  /** What the gateway knows of it; absent when that is not enough to begin it, or too much for a message. */
+  readonly run?: OfferedRun | undefined;
+  /** Called when the store has answered the claim, before the run is executed. */
+  readonly onClaimed: (kind: ClaimResult['kind']) => void;
+}
 
 /** The result for the holder of the slot. `more`: a run of the thread, or of its user, may wait for it. */
 export type Handling =
@@ -56,7 +63,7 @@ export type Handling =
  * Executes one run from claim to end. Stages: claimed → input committed → loop → finished | handed over | lost.
  *
  * R1 Everything is written by the store's fenced scripts; the lease is renewed from claim to finish.
- * R2 The input is committed once, as the run's first checkpoint; a takeover continues from the last checkpoint's `next`.
+ * R2 The input is committed once, as the run's first checkpoint, with the claim where the offer said enough; a takeover continues from the last checkpoint's `next`.
  * R3 Commit before publish, except for text of a message that the log knows to be open (EventWriter W3): a takeover drops it.
  * R4 A lost run stops locally: no event, no cancel to executors, no message to NATS.
  * R5 When Redis does not answer, the outcome of a write is unknown: it is repeated until the local deadline, and takes
@@ -69,12 +76,13 @@ export class RunExecutor {
   /**
    * Claims the thread's next run and executes it; never rejects for a failure of the run itself.
    *
-   * @param onClaimed for a thread that was offered right after the admission of its run
+   * @param offer for a thread that was offered
    */
-  async handle(thread: ThreadKey, onClaimed?: OnClaimed): Promise<Handling> {
-    const { metrics } = this.ports;
-    const { claimed, sentMs } = await claimRun(this.ports, thread, { isOffered: onClaimed !== undefined });
-    onClaimed?.(claimed.kind);
+  async handle(thread: ThreadKey, offer?: TakenOffer): Promise<Handling> {
+    const { metrics, storesTraces = false } = this.ports;
+    const first = offer?.run && firstCommitOf(thread.threadId, offer.run, storesTraces);
+    const { claimed, sentMs } = await claimRun(this.ports, thread, { isOffered: offer !== undefined, first });
+    offer?.onClaimed(claimed.kind);
     if (claimed.kind === 'idle') return { kind: 'ack', more: false };
     if (claimed.kind === 'busy' || claimed.kind === 'capped') return { kind: claimed.kind };
     if (claimed.kind === 'unreadable') return { kind: 'ack', more: await endUnreadable(claimed, this.ports) };
@@ -100,6 +108,7 @@ export class RunExecutor {
    */
   private async runToCompletion(run: ActiveRun): Promise<string> {
     const { claimed } = run;
+    await adoptFirstCommit(run);
     if (claimed.run.cancel !== null || claimed.exhausted) return endUnstarted(run);
     try {
       const context = contextOf(run);

@@ -13,7 +13,7 @@ import {
 } from '@caribou/testing';
 import { connect } from 'nats';
 import { TurnWorker } from './index.js';
-import type { Handling, OnClaimed } from './run-executor.js';
+import type { Handling, TakenOffer } from './run-executor.js';
 
 interface Started extends ThreadKey {
   readonly end: () => void;
@@ -61,9 +61,9 @@ describe(TurnWorker, () => {
   }
 
   /** Claims a thread and holds its run until `end`. */
-  async function execute(runs: RunStore, key: ThreadKey, onClaimed?: OnClaimed): Promise<Handling> {
+  async function execute(runs: RunStore, key: ThreadKey, offer?: TakenOffer): Promise<Handling> {
     const claimed = await runs.claim(key, newId());
-    onClaimed?.(claimed.kind);
+    offer?.onClaimed(claimed.kind);
     if (claimed.kind === 'busy' || claimed.kind === 'capped') return { kind: claimed.kind };
     if (claimed.kind !== 'run') return { kind: 'ack', more: false };
     await new Promise<void>((end) => {
@@ -82,7 +82,7 @@ describe(TurnWorker, () => {
       wakes: bus.wakes('turns'),
       handoffs: bus,
       queue: redisTurnQueue(store.redis, { maxRunningPerUser, weights: {} }),
-      executor: { handle: (key, onClaimed) => execute(runs, key, onClaimed) },
+      executor: { handle: (key, offer) => execute(runs, key, offer) },
       registry: { drain: () => Promise.resolve() },
       metrics: { redelivered: () => undefined },
       logger: silentLogger,
@@ -102,7 +102,7 @@ describe(TurnWorker, () => {
 
   /** What a gateway does with a new run. */
   async function dispatch(key: ThreadKey): Promise<string> {
-    const outcome = await gateway.offerTurn(key);
+    const outcome = await gateway.offerTurn({ thread: key });
     if (outcome === 'taken') return outcome;
     await redisTurnQueue(store.redis).enqueue(key);
     await gateway.wakes('turns').publish(key);
@@ -113,7 +113,9 @@ describe(TurnWorker, () => {
   const whenStarted = (count: number): Promise<unknown> =>
     waitFor(() => started.length >= count, { what: `${count} runs to be started` });
   const whenOffersAreTaken = (): Promise<unknown> =>
-    waitFor(async () => (await gateway.offerTurn(thread('nobody'))) === 'taken', { what: 'a runner to take offers' });
+    waitFor(async () => (await gateway.offerTurn({ thread: thread('nobody') })) === 'taken', {
+      what: 'a runner to take offers',
+    });
 
   test('W1 takes an offered run at once, and none while all slots are in use', async () => {
     await startRunner({ slots: 2 });

@@ -1,9 +1,9 @@
-import type { Handoffs, OfferIntake, Wake, WakePull, Wakes } from '@caribou/bus';
+import type { Handoffs, Offer, OfferIntake, Wake, WakePull, Wakes } from '@caribou/bus';
 import { UnavailableError } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
 import type { TurnQueue, UnownedThread } from '@caribou/state';
 import type { Metrics } from '@caribou/observability';
-import type { Handling, OnClaimed, RunExecutor } from './run-executor.js';
+import type { Handling, RunExecutor, TakenOffer } from './run-executor.js';
 import type { RunRegistry } from './run-registry.js';
 import type { DirectWorker } from './sweeper.js';
 
@@ -50,7 +50,7 @@ export class TurnWorker implements DirectWorker {
 
   start(): void {
     const { wakes, handoffs, slots } = this.options;
-    this.offers = handoffs.takeOffers((thread) => this.accept(thread));
+    this.offers = handoffs.takeOffers((offer) => this.accept(offer));
     this.pull = wakes.pull({
       slots,
       handle: (wake) => this.handle(wake),
@@ -94,11 +94,11 @@ export class TurnWorker implements DirectWorker {
   }
 
   /** Whether a slot was free and the thread was claimed, or has nothing to run. */
-  private accept(thread: ThreadKey): Promise<boolean> {
+  private accept({ thread, run: offered }: Offer): Promise<boolean> {
     return new Promise((resolve) => {
-      const onClaimed: OnClaimed = (kind) => resolve(kind !== 'busy' && kind !== 'capped');
+      const onClaimed: TakenOffer['onClaimed'] = (kind) => resolve(kind !== 'busy' && kind !== 'capped');
       const run = async (): Promise<void> => {
-        await this.work(() => Promise.resolve(thread), onClaimed);
+        await this.work(() => Promise.resolve(thread), { run: offered, onClaimed });
         resolve(false);
       };
       const isStarted = !this.draining && !this.mayWait && this.pull?.occupy(run) === true;
@@ -106,13 +106,13 @@ export class TurnWorker implements DirectWorker {
     });
   }
 
-  /** Executes runs in one slot, as long as there is one for it. @param onClaimed of the first, when it was offered */
-  private async work(first: FirstThread, onClaimed?: OnClaimed): Promise<void> {
+  /** Executes runs in one slot, as long as there is one for it. @param offer of the first, when it was offered */
+  private async work(first: FirstThread, offer?: TakenOffer): Promise<void> {
     const { executor } = this.options;
     try {
       let thread = await first();
-      for (let onThis = onClaimed; thread !== null; onThis = undefined) {
-        const handling: Handling = await executor.handle(thread, onThis);
+      for (let ofThis = offer; thread !== null; ofThis = undefined) {
+        const handling: Handling = await executor.handle(thread, ofThis);
         thread = await this.nextAfter(thread, handling);
       }
     } catch (error) {

@@ -70,6 +70,7 @@ export { redisVolumeRegistry } from './files/volume-registry.js';
 export type { AdmitRequest, AdmitResult, EndedRun } from './ports/admission.js';
 export type {
   ClaimOptions,
+  FirstCommit,
   ClaimResult,
   CommitRequest,
   CommitResult,

@@ -143,7 +143,7 @@ async function openStream(threads: ThreadStore, executor: RunExecutor, index: nu
   const lose = (): void => {
     lostRuns += 1;
   };
-  executor.handle(thread, () => undefined).then(lose, lose);
+  executor.handle(thread, { onClaimed: () => undefined }).then(lose, lose);
   const deadlineMs = performance.now() + OPEN_TIMEOUT_MS;
   while (openStreams === openBefore) {
     if (performance.now() > deadlineMs) throw new Error(`stream ${index} was not opened in ${OPEN_TIMEOUT_MS} ms`);

@@ -1,6 +1,5 @@
-import type { Handoffs, OfferIntake } from '@caribou/bus';
+import type { Handoffs, Offer, OfferIntake } from '@caribou/bus';
 import { DeadlineError, TURN_OFFERS, UnavailableError } from '@caribou/contracts';
-import type { ThreadKey } from '@caribou/core';
 import type { SimBus } from './bus.js';
 import type { SimProcess } from './scheduler.js';
 
@@ -14,8 +13,8 @@ interface Packet {
 export function handoffsOf(bus: SimBus, process: SimProcess): Handoffs {
   const send = bus.requestOf(process);
   return {
-    offerTurn: async ({ userId, threadId }) => {
-      const payload = new TextEncoder().encode(JSON.stringify({ data: { userId, threadId } }));
+    offerTurn: async (offer) => {
+      const payload = new TextEncoder().encode(JSON.stringify({ data: offer }));
       try {
         const reply = await send(TURN_OFFERS, payload, { timeoutMs: ANSWER_WITHIN_MS });
         const { response } = JSON.parse(new TextDecoder().decode(reply)) as Packet;
@@ -29,7 +28,7 @@ export function handoffsOf(bus: SimBus, process: SimProcess): Handoffs {
     takeOffers: (handle): OfferIntake => ({
       open: (isOpen) => {
         bus.stopServing(process, TURN_OFFERS);
-        if (isOpen) bus.serve(process, TURN_OFFERS, async (thread) => ({ taken: await handle(thread as ThreadKey) }));
+        if (isOpen) bus.serve(process, TURN_OFFERS, async (offer) => ({ taken: await handle(offer as Offer) }));
       },
     }),
   };

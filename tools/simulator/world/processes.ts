@@ -8,7 +8,7 @@ import {
   SandboxExec,
   SandboxRelease,
 } from '@caribou/contracts';
-import { type Logger, type ThreadKey, withAtMostOnce, systemClock } from '@caribou/core';
+import { type Logger, type OfferedRun, type ThreadKey, withAtMostOnce, systemClock } from '@caribou/core';
 import { leadChain } from '@caribou/middleware';
 import { noopTracing } from '@caribou/observability';
 import { RunExecutor, RunRegistry, Sweeper, TurnWorker } from '@caribou/runs';
@@ -209,7 +209,7 @@ export function gatewayPorts(world: SimEnvironment, process: SimProcess) {
       heads: new HeadCache(HEAD_CACHE_BYTES, 0),
     }),
   );
-  const dispatch = (thread: ThreadKey): Promise<void> =>
+  const dispatch = (thread: ThreadKey, run?: OfferedRun): Promise<void> =>
     dispatchTurn(
       {
         handoffs: handoffsOf(world.bus, process),
@@ -219,6 +219,7 @@ export function gatewayPorts(world: SimEnvironment, process: SimProcess) {
         logger: world.loggerOf(process),
       },
       thread,
+      run,
     );
   return { threads, dispatch };
 }

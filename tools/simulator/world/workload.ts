@@ -1,6 +1,7 @@
 import { AppError, type CancelAction, type HumanMessage, type RunKwargs } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { AdmitRequest } from '@caribou/state';
+import { offeredRun } from '../../../apps/gateway/src/runs/turn-dispatch.js';
 import type { Plan, PlannedCall } from '../virtual/model.js';
 import { gatewayPorts } from './processes.js';
 import type { Random } from '../virtual/random.js';
@@ -96,9 +97,11 @@ export class Workload {
 
   private async admit(gateway: SimProcess, request: AdmitRequest): Promise<void> {
     const { threads, dispatch } = gatewayPorts(this.world, gateway);
-    const { cancelled, repeated, isUnderWay } = await threads.admit(request);
+    const admitted = await threads.admit(request);
+    const { run, cancelled, repeated, isUnderWay } = admitted;
     for (const runId of cancelled) this.world.bus.publishCancel(gateway, runId);
-    if (!repeated && !isUnderWay) void dispatch(request);
+    const { userId, threadId } = request;
+    if (!repeated && !isUnderWay) void dispatch({ userId, threadId }, offeredRun(run, admitted));
   }
 
   private async cancel(gateway: SimProcess, run: AdmitRequest, action: CancelAction): Promise<void> {

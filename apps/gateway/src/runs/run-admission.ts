@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type RunCreate, omitUndefined } from '@caribou/contracts';
-import type { ThreadKey } from '@caribou/core';
+import type { OfferedRun, ThreadKey } from '@caribou/core';
 import type { Tracing } from '@caribou/observability';
 import type { AdmitRequest, EndedRun, ThreadStore } from '@caribou/state';
 import { Dependency, type GatewayBus } from '../dependency.js';
@@ -10,6 +10,7 @@ import { RunAgents } from './run-agents.js';
 import { RunInputs } from './run-inputs.js';
 import { admitRequest, continueWith, type RunTarget } from './requests/run-request.js';
 import type { AdmittedRun, StartHeaders } from './started-run.js';
+import { offeredRun } from './turn-dispatch.js';
 import { checkSteering } from './requests/steering-input.js';
 import type { StoreDeadline } from './store/store-deadline.js';
 import { storeRun } from './store/store-run.js';
@@ -40,7 +41,8 @@ export class RunAdmission {
     @Dependency('bus') private readonly bus: GatewayBus,
     @Dependency('settings') private readonly settings: GatewaySettings,
     @Dependency('tracing') private readonly tracing: Tracing,
-    @Dependency('dispatchTurn') private readonly dispatchTurn: (thread: ThreadKey) => Promise<void>,
+    @Dependency('dispatchTurn')
+    private readonly dispatchTurn: (thread: ThreadKey, run?: OfferedRun) => Promise<void>,
     private readonly agents: RunAgents,
     private readonly inputs: RunInputs,
   ) {}
@@ -83,7 +85,8 @@ export class RunAdmission {
       publishEnds(this.bus, ended);
       const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';
       for (const runId of cancelled) this.bus.publishCancel(runId, action);
-      if (!repeated && !isUnderWay) void this.dispatchTurn({ userId: request.userId, threadId: thread_id });
+      if (!repeated && !isUnderWay)
+        void this.dispatchTurn({ userId: request.userId, threadId: thread_id }, offeredRun(run, admitted));
       if (isFollowed) this.bus.publishThreadRun({ userId: request.userId, threadId: thread_id });
       headers.onAdmitted(admitted);
       span.end({ fields: { 'caribou.run_id': run_id, 'caribou.thread_id': thread_id, 'caribou.repeated': repeated } });

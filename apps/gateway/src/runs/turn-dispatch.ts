@@ -1,8 +1,8 @@
 import type { Handoffs, Wakes } from '@caribou/bus';
-import { UnavailableError } from '@caribou/contracts';
-import type { Logger, ThreadKey } from '@caribou/core';
+import { type RunRecord, UnavailableError } from '@caribou/contracts';
+import type { Logger, OfferedRun, ThreadKey } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
-import type { TurnQueue } from '@caribou/state';
+import type { AdmitResult, TurnQueue } from '@caribou/state';
 
 export interface DispatchPorts {
   readonly handoffs: Pick<Handoffs, 'offerTurn'>;
@@ -15,17 +15,32 @@ export interface DispatchPorts {
 /**
  * Hands a thread with a new run to a runner: directly when one has a free slot, else through the queue, with a wake. Never
  * rejects: the thread is in the pending set, and what fails here is repeated by a sweep.
+ *
+ * @param run the new run, where its runner may begin it with the claim
  */
-export async function dispatchTurn(ports: DispatchPorts, thread: ThreadKey): Promise<void> {
+export async function dispatchTurn(ports: DispatchPorts, thread: ThreadKey, run?: OfferedRun): Promise<void> {
   const { handoffs, queue, wakes, metrics } = ports;
   await orWarn(ports, thread, async () => {
-    const outcome = await handoffs.offerTurn(thread);
+    const outcome = await handoffs.offerTurn({ thread, run });
     metrics.turnOffered(outcome);
     if (outcome === 'taken') return;
     // Before the wake, so that the runner that gets it finds the thread in the order of its user.
     await orWarn(ports, thread, () => queue.enqueue(thread));
     await wakes.publish(thread);
   });
+}
+
+/**
+ * What a runner needs to begin the run with its claim; undefined for one that begins with anything but its input.
+ *
+ * @param admitted with the size of the state that the run will find
+ */
+export function offeredRun(
+  { run_id, kwargs, fork_checkpoint_id }: RunRecord,
+  { stateBytes }: Pick<AdmitResult, 'stateBytes'>,
+): OfferedRun | undefined {
+  if (kwargs.input === null || kwargs.command !== undefined || fork_checkpoint_id !== null) return undefined;
+  return { runId: run_id, kwargs, startsEmpty: stateBytes === 0 };
 }
 
 async function orWarn({ logger }: DispatchPorts, { threadId }: ThreadKey, step: () => Promise<unknown>): Promise<void> {

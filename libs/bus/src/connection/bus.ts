@@ -8,7 +8,7 @@ import type {
   ScatterContract,
   WakeRole,
 } from '@caribou/contracts';
-import type { Logger, ThreadKey } from '@caribou/core';
+import type { Logger, OfferedRun, ThreadKey } from '@caribou/core';
 import type { z } from 'zod';
 import type { RpcClient } from './procedures.js';
 
@@ -88,6 +88,12 @@ export interface WakePull {
  */
 export type HandoffOutcome = 'taken' | 'refused' | 'nobody' | 'late';
 
+/** A thread with a run that was just admitted, and what the gateway knows of this run, unless it is too large for a message. */
+export interface Offer {
+  readonly thread: ThreadKey;
+  readonly run?: OfferedRun | undefined;
+}
+
 /** The offers that a process takes. */
 export interface OfferIntake {
   /**
@@ -99,9 +105,9 @@ export interface OfferIntake {
 /** Gives a run that was just admitted to a runner without a wake. An offer may be lost, late or doubled: the claim decides. */
 export interface Handoffs {
   /** Offers the thread to one runner with a free slot. Only where it was `taken`, the caller publishes no wake. */
-  offerTurn(thread: ThreadKey): Promise<HandoffOutcome>;
+  offerTurn(offer: Offer): Promise<HandoffOutcome>;
   /** Takes offers once opened. @param handle whether the thread was claimed; never rejects */
-  takeOffers(handle: (thread: ThreadKey) => Promise<boolean>): OfferIntake;
+  takeOffers(handle: (offer: Offer) => Promise<boolean>): OfferIntake;
 }
 
 export type PublishedWake = 'stored' | 'waiting';

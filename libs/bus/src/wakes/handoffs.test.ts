@@ -1,11 +1,20 @@
-import type { ThreadKey } from '@caribou/core';
-import { TURN_OFFERS } from '@caribou/contracts';
+import { type RunKwargs, TURN_OFFERS } from '@caribou/contracts';
 import { waitFor } from '@caribou/testing';
 import { connect } from 'nats';
-import type { Bus } from '../index.js';
+import type { Bus, Offer } from '../index.js';
 import { useWakes, type WakesFixture } from '../testing/wakes-fixture.js';
 
-const thread: ThreadKey = { userId: 'alice', threadId: 't1' };
+const offer: Offer = { thread: { userId: 'alice', threadId: 't1' } };
+
+const NOTHING_ASKED: RunKwargs = {
+  input: null,
+  context: {},
+  recursion_limit: 1,
+  stream_mode: ['values'],
+  stream_subgraphs: false,
+  on_disconnect: 'continue',
+  temporary: false,
+};
 
 let fixture: WakesFixture;
 
@@ -14,11 +23,11 @@ useWakes((opened) => {
 });
 
 /** A runner that takes the offers it gets, as long as `takes` says so. */
-async function runner(bus: Bus, takes: (key: ThreadKey) => Promise<boolean> = () => Promise.resolve(true)) {
-  const offered: ThreadKey[] = [];
-  const intake = bus.takeOffers((key) => {
-    offered.push(key);
-    return takes(key);
+async function runner(bus: Bus, takes: (taken: Offer) => Promise<boolean> = () => Promise.resolve(true)) {
+  const offered: Offer[] = [];
+  const intake = bus.takeOffers((taken) => {
+    offered.push(taken);
+    return takes(taken);
   });
   intake.open(true);
   await bus.ping(2_000);
@@ -30,11 +39,34 @@ describe('an offer', () => {
     const [gateway, first, second] = [await fixture.startBus(), await fixture.startBus(), await fixture.startBus()];
     const runners = [await runner(first), await runner(second)];
 
-    for (let count = 0; count < 20; count += 1) expect(await gateway.offerTurn(thread)).toBe('taken');
+    for (let count = 0; count < 20; count += 1) expect(await gateway.offerTurn(offer)).toBe('taken');
 
     const counts = runners.map(({ offered }) => offered.length);
     expect(counts.reduce((sum, count) => sum + count)).toBe(20);
-    expect(runners.flatMap(({ offered }) => offered)[0]).toEqual(thread);
+    expect(runners.flatMap(({ offered }) => offered)[0]).toEqual(offer);
+  });
+
+  test('brings the run that was admitted, but not one that is too large for a message', async () => {
+    const [gateway, other] = [await fixture.startBus(), await fixture.startBus()];
+    const { offered } = await runner(other);
+    const run = (chars: number): Offer['run'] => ({
+      runId: '00000000-0000-4000-8000-000000000001',
+      kwargs: { ...NOTHING_ASKED, context: { note: 'é'.repeat(chars) } },
+      startsEmpty: true,
+    });
+
+    for (const chars of [10, 40_000]) await gateway.offerTurn({ ...offer, run: run(chars) });
+
+    expect(offered).toEqual([{ ...offer, run: run(10) }, offer]);
+  });
+
+  test('whose run is of another version names the thread all the same', async () => {
+    const { offered } = await runner(await fixture.startBus());
+    const named = { user_id: 'alice', thread_id: 't1', v: 2, run: { id: 1 } };
+
+    const reply = await fixture.raw.request(TURN_OFFERS, JSON.stringify(named), { timeout: 2_000 });
+
+    expect([reply.json(), offered]).toEqual([{ taken: true }, [offer]]);
   });
 
   test('reaches nobody when no runner takes offers, or NATS is away', async () => {
@@ -43,10 +75,10 @@ describe('an offer', () => {
     intake.open(false);
     await other.ping(2_000);
 
-    expect(await gateway.offerTurn(thread)).toBe('nobody');
+    expect(await gateway.offerTurn(offer)).toBe('nobody');
 
     await fixture.nats.stop();
-    expect(await gateway.offerTurn(thread)).toBe('nobody');
+    expect(await gateway.offerTurn(offer)).toBe('nobody');
   });
 
   test('is refused by a runner that cannot claim the thread, and late when there is no answer', async () => {
@@ -54,15 +86,15 @@ describe('an offer', () => {
     const answers = [Promise.resolve(false), new Promise<boolean>(() => undefined)];
     await runner(other, () => answers.shift() ?? Promise.resolve(true));
 
-    expect(await gateway.offerTurn(thread)).toBe('refused');
-    expect(await gateway.offerTurn(thread)).toBe('late');
+    expect(await gateway.offerTurn(offer)).toBe('refused');
+    expect(await gateway.offerTurn(offer)).toBe('late');
   });
 
   test('is not answered on another connection, where the server would not permit the reply', async () => {
     const [gateway, other] = [await fixture.startBus(), await fixture.startBus()];
     const claims: ((taken: boolean) => void)[] = [];
     await runner(other, () => new Promise((claimed) => void claims.push(claimed)));
-    const outcome = gateway.offerTurn(thread);
+    const outcome = gateway.offerTurn(offer);
     await waitFor(() => claims.length > 0, { what: 'the offer' });
     await fixture.nats.restart();
     const listener = await connect({ servers: fixture.nats.url });
@@ -94,7 +126,7 @@ describe('an offer', () => {
     const reply = await fixture.raw.request(TURN_OFFERS, JSON.stringify({ user_id: 'a/b' }), { timeout: 2_000 });
 
     expect([reply.json(), offered]).toEqual([{ taken: false }, []]);
-    expect(await gateway.offerTurn(thread)).toBe('taken');
+    expect(await gateway.offerTurn(offer)).toBe('taken');
   });
 
   test('that was sent before a runner stopped is still answered', async () => {
@@ -104,7 +136,7 @@ describe('an offer', () => {
       return Promise.resolve(true);
     });
 
-    const outcomes = await Promise.all(Array.from({ length: 30 }, () => gateway.offerTurn(thread)));
+    const outcomes = await Promise.all(Array.from({ length: 30 }, () => gateway.offerTurn(offer)));
 
     expect(outcomes).not.toContain('late');
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(offered.length);

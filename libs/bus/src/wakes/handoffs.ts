@@ -1,11 +1,11 @@
 import { DeadlineError, TURN_OFFERS, TURN_TAKERS, UnavailableError } from '@caribou/contracts';
-import type { Logger, ThreadKey } from '@caribou/core';
+import type { Logger } from '@caribou/core';
 import type { Msg } from 'nats';
 import { z } from 'zod';
-import type { HandoffOutcome, Handoffs, OfferIntake, Unsubscribe } from '../connection/bus.js';
+import type { HandoffOutcome, Handoffs, Offer, OfferIntake, Unsubscribe } from '../connection/bus.js';
 import type { NatsLink } from '../connection/nats-link.js';
 import type { SendRequest } from '../rpc/rpc-client.js';
-import { decodeThread, encodeWake } from './wake-message.js';
+import { decodeOffer, encodeOffer } from './offer-message.js';
 
 /** Time for a runner to claim the thread, in milliseconds; a claim takes a few. */
 const ANSWER_WITHIN_MS = 1_000;
@@ -18,10 +18,10 @@ const decoder = new TextDecoder();
 /** Gives a thread directly to a runner with a free slot. The server chooses one of those that are subscribed. */
 export function createHandoffs(link: NatsLink, send: SendRequest, logger: Logger): Handoffs {
   return {
-    offerTurn: async (thread) => {
+    offerTurn: async (offer) => {
       if (!link.connected) return 'nobody';
       try {
-        const reply = await send(TURN_OFFERS, encodeWake(thread), { timeoutMs: ANSWER_WITHIN_MS });
+        const reply = await send(TURN_OFFERS, encodeOffer(offer), { timeoutMs: ANSWER_WITHIN_MS });
         return readAnswer(reply);
       } catch (error) {
         if (error instanceof UnavailableError) return 'nobody';
@@ -40,13 +40,13 @@ function readAnswer(data: Uint8Array): HandoffOutcome {
 
 async function answer(
   { data, reply }: Msg,
-  handle: (thread: ThreadKey) => Promise<boolean>,
+  handle: (offer: Offer) => Promise<boolean>,
   { link, logger }: { readonly link: NatsLink; readonly logger: Logger },
 ): Promise<void> {
   const { session } = link;
-  const thread = decodeThread(data);
-  if (thread === undefined) logger.warn({}, 'nats: an offer that names no thread is refused');
-  const taken = thread !== undefined && (await handle(thread));
+  const offer = decodeOffer(data);
+  if (offer === undefined) logger.warn({}, 'nats: an offer that names no thread is refused');
+  const taken = offer !== undefined && (await handle(offer));
   // The gateway does not wait for an answer that was lost with the connection: it puts the thread into the queue.
   const isHeard = link.connected && link.session === session;
   if (reply !== undefined && isHeard) link.connection.publish(reply, encoder.encode(JSON.stringify({ taken })));

@@ -2,9 +2,9 @@ import { ThreadId, UserId } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import { z } from 'zod';
 
-const VERSION = 1;
+export const VERSION = 1;
 
-const Thread = z.object({ user_id: UserId, thread_id: ThreadId });
+export const Thread = z.object({ user_id: UserId, thread_id: ThreadId });
 const Version = z.object({ v: z.number().int().min(1) });
 const Payload = Thread.extend(Version.shape);
 
@@ -37,15 +37,12 @@ export function decodeWake(subject: string, data: Uint8Array): DecodedWake {
   return { kind: 'wake', thread: keyOf(parsed.data), newer: false };
 }
 
-/** Parses the thread that a wake or an offer names, whatever its version; undefined when it names none. */
-export function decodeThread(data: Uint8Array): ThreadKey | undefined {
-  const named = Thread.safeParse(jsonOrUndefined(data));
-  return named.success ? keyOf(named.data) : undefined;
-}
+export const keyOf = ({ user_id: userId, thread_id: threadId }: z.output<typeof Thread>): ThreadKey => ({
+  userId,
+  threadId,
+});
 
-const keyOf = ({ user_id: userId, thread_id: threadId }: z.output<typeof Thread>): ThreadKey => ({ userId, threadId });
-
-function jsonOrUndefined(data: Uint8Array): unknown {
+export function jsonOrUndefined(data: Uint8Array): unknown {
   try {
     return JSON.parse(decoder.decode(data));
   } catch (cause) {

@@ -26,6 +26,7 @@ import {
 } from '@caribou/testing';
 import { leadTools } from '@caribou/tools';
 import type { AfterCancel } from '../active-run.js';
+import type { EventPublisher } from '../events/event-writer.js';
 import { type AgentLoop, type Handling, RunExecutor } from '../run-executor.js';
 import type { LeaseKeeper } from '../leases/lease-keeper.js';
 import { RunRegistry } from '../run-registry.js';
@@ -46,6 +47,7 @@ interface ExecutorOptions {
   readonly sandbox?: FakeSandbox;
   readonly storesTraces?: boolean;
   readonly onMemoryQueued?: (thread: ThreadKey) => void;
+  readonly publisher?: EventPublisher;
 }
 
 export const kwargs = (text: string): RunKwargs => ({
@@ -127,9 +129,9 @@ export class RunFixture {
 
   executorOn(store: RunStore, agent: AgentLoop, options: ExecutorOptions = {}): RunExecutor {
     return new RunExecutor({
+      publisher: { publishEvents: () => undefined },
       ...options,
       store,
-      publisher: { publishEvents: () => undefined },
       registry: this.recordKeepers(new RunRegistry()),
       agent,
       clock: systemClock,

@@ -106,10 +106,7 @@ export function stateOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint)
 
 /** The checkpoint as the head for a writer; null for a thread without checkpoints. */
 export function headOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint | null): ThreadHead {
-  if (checkpoint === null) {
-    const log = new HeadLog([], {}, loaded.counters, new Map());
-    return { checkpointId: null, metadata: null, next: [], state: { messages: [] }, log };
-  }
+  if (checkpoint === null) return emptyHead(loaded.counters);
   const { channels } = checkpoint;
   const entries = entriesOf(checkpoint.ranges);
   const sizes = fieldsOf({ entries, channels }).map((field) => [field, loaded.entries.get(field)?.bytes ?? 0] as const);
@@ -121,6 +118,15 @@ export function headOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint |
     log: new HeadLog(entries, channels, loaded.counters, new Map(sizes)),
   };
 }
+
+/** The head of a thread without checkpoints; by default of one that was just created. */
+export const emptyHead = (counters: LogCounters = { nextEntry: 1, nextValue: 1, fields: 0, swept: 0 }): ThreadHead => ({
+  checkpointId: null,
+  metadata: null,
+  next: [],
+  state: { messages: [] },
+  log: new HeadLog([], {}, counters, new Map()),
+});
 
 /** The checkpoint for readers outside of the loop, without what is hidden from clients. */
 export function viewOf(loaded: LoadedCheckpoints, checkpoint: StoredCheckpoint): CheckpointView {

@@ -16,7 +16,7 @@
 local files
 if p.files then
   -- @include ../files/generations.lua
-  files = { key = record_key .. ':files', capture = capture_files, reset = reset_files, take_back = take_back_files }
+  files = { key = record_key .. ':files', note = note_files_before, capture = capture_files, reset = reset_files, take_back = take_back_files }
 end
 
 -- Whether the thread has changed since the writer read it.

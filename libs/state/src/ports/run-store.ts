@@ -11,7 +11,7 @@ import type {
   RunStatus,
   ThreadState,
 } from '@caribou/contracts';
-import type { StepTrace, TurnUsage, ThreadKey, UnpublishedFiles } from '@caribou/core';
+import type { OfferedRun, StepTrace, TurnUsage, ThreadKey, UnpublishedFiles } from '@caribou/core';
 
 /** The right to write a thread for one run; every fenced script compares run, owner and epoch. */
 export interface RunLease extends ThreadKey {
@@ -67,6 +67,8 @@ export type ClaimResult =
       readonly waiting?: readonly WaitingMessage[];
       /** The change of the goal that the run is to make; absent: none. */
       readonly goalChange?: GoalChange;
+      /** The first commit of a run that begins, when the claim has written it; `run` and `head` are those before it. */
+      readonly committed?: CommitResult;
       /** The manager that has files of before the run which are not stored yet, for a run that begins; absent: none. */
       readonly filesWith?: Pick<UnpublishedFiles, 'managerId' | 'machine'>;
     };
@@ -213,6 +215,15 @@ export interface ClaimOptions {
    * that fails is repeated without it.
    */
   readonly isChecked?: boolean;
+  /** Writes the first commit of this run with the claim, if it is the thread's next one and begins as expected. */
+  readonly first?: FirstCommit;
+}
+
+/** The first commit of a run that was offered right after its admission. */
+export interface FirstCommit {
+  readonly run: OfferedRun;
+  /** Its request for a run that begins from this head; undefined when more has to be known for it. */
+  readonly requestOn: (head: ThreadHead) => CommitRequest | undefined;
 }
 
 /**

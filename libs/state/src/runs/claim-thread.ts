@@ -1,21 +1,24 @@
 import { BEFORE_FIRST_CHECKPOINT, BugError } from '@caribou/contracts';
-import type { ThreadKey } from '@caribou/core';
-import type { ClaimOptions, ClaimResult, RawRecord, ThreadHead } from '../ports/run-store.js';
+import type { OfferedRun, ThreadKey } from '@caribou/core';
+import type { ClaimOptions, ClaimResult, FirstCommit, RawRecord, ThreadHead } from '../ports/run-store.js';
 import { readCheckpoints, requireCheckpoint } from '../checkpoints/checkpoint-reads.js';
 import { ownerName, processParams } from '../processes/process-registry.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { hashOf } from '../redis/hash.js';
 import { pendingMember } from '../redis/keys.js';
-import { runOf } from './run-codec.js';
+import { runOf, summaryOf } from './run-codec.js';
 import { loadScript } from '../redis/scripts.js';
-import { headOf, parseLoadReply } from '../checkpoints/stored-checkpoint.js';
+import { logOf } from '../checkpoints/head-log.js';
+import { isSweepDue } from '../checkpoints/log-sweep.js';
+import { type PreparedCommit, prepareCommit } from '../checkpoints/prepared-commit.js';
+import { emptyHead, headOf, parseLoadReply } from '../checkpoints/stored-checkpoint.js';
 import type { StoreSettings } from '../redis/store-settings.js';
-import { callThread } from '../redis/thread-call.js';
+import { callThread, type Reply } from '../redis/thread-call.js';
 import { parseGoalChange } from '../goals/goal-change.js';
 import { parseWaiting } from '../steering/waiting-messages.js';
 import { turnParams } from '../turns/turn-params.js';
 
-const script = loadScript('runs/claim');
+const scripts = { claim: loadScript('runs/claim'), claimAndCommit: loadScript('runs/claim-and-commit') };
 
 const MAX_RAW_CHARS = 4_000;
 
@@ -24,32 +27,77 @@ interface Claim extends ClaimOptions {
   readonly claimId: string;
 }
 
-/** Claims the thread's run and loads its head, in one round trip. */
+/** A commit that a claim may write, on the head that the run is expected to begin from. */
+interface PreparedFirst {
+  readonly run: OfferedRun;
+  readonly head: ThreadHead;
+  readonly commit: PreparedCommit;
+}
+
+/** Claims the thread's run and loads its head, or writes the first commit on the head that is known, in one round trip. */
 export async function claimThread(
   redis: RedisConnection,
   settings: StoreSettings,
   thread: ThreadKey,
-  { claimId, isChecked = false }: Claim,
+  { claimId, isChecked = false, first }: Claim,
 ): Promise<ClaimResult> {
   const ownerId = ownerName(settings.process, claimId);
   const known = settings.heads?.get(thread);
+  const prepared = first === undefined ? undefined : await prepareFirst(settings, thread, first, known);
   // No admission checks the queue of turns, which the script uses with a limit of running threads.
   if (isChecked && settings.maxRunningPerUser === 0) redis.checkedThreads.set(pendingMember(thread), true);
   const params = claimParams(redis, settings, { ownerId, known });
-  const reply = await callThread(redis, thread, script, { params, beginsTurn: true });
+  const reply =
+    prepared === undefined
+      ? await callThread(redis, thread, scripts.claim, { params, beginsTurn: true })
+      : await callThread(redis, thread, scripts.claimAndCommit, {
+          params: { ...params, first: prepared.run.runId, ...prepared.commit.params },
+          texts: prepared.commit.texts,
+          beginsTurn: true,
+        });
   if (reply[0] === 'busy' || reply[0] === 'capped') return { kind: reply[0] };
   if (reply[0] !== 'run') return { kind: 'idle' };
-  const [, epoch, flat, head, tries, ranMs, kwargs, waiting, goalChange, storing] = reply;
+  return claimedRun(reply, { thread, ownerId, known, prepared, maxAttempts: settings.maxAttempts });
+}
+
+/** Prepares the first commit when the state that it adds to is known, and small changes of the log are all that it needs. */
+async function prepareFirst(
+  settings: StoreSettings,
+  thread: ThreadKey,
+  { run, requestOn }: FirstCommit,
+  known: ThreadHead | undefined,
+): Promise<PreparedFirst | undefined> {
+  const head = run.startsEmpty ? emptyHead() : known;
+  if (head === undefined || isSweepDue(logOf(head))) return undefined;
+  const request = requestOn(head);
+  if (request === undefined) return undefined;
+  const target = { ...thread, runId: run.runId };
+  return { run, head, commit: await prepareCommit(settings, target, { ...request, after: 0 }, null) };
+}
+
+interface ClaimContext {
+  readonly thread: ThreadKey;
+  readonly ownerId: string;
+  readonly known: ThreadHead | undefined;
+  readonly prepared: PreparedFirst | undefined;
+  readonly maxAttempts: number;
+}
+
+async function claimedRun(reply: Reply, context: ClaimContext): Promise<ClaimResult> {
+  const [, epoch, flat, loadedHead, tries, ranMs, kwargs, waiting, goalChange, storing, committed] = reply;
+  const { thread, ownerId, known, prepared, maxAttempts } = context;
   const runId = hashOf(flat).get('run_id') ?? '';
   const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };
   try {
-    const loaded = await parseLoadReply(head, { known });
+    const begun =
+      prepared !== undefined && Array.isArray(committed)
+        ? begunRun(prepared, flat, committed)
+        : { run: runOf(flat, kwargs), head: await loadHead(loadedHead, known) };
     return {
       kind: 'run',
       lease,
-      run: runOf(flat, kwargs),
-      head: headOf(loaded, loaded.checkpoints[0] ?? null),
-      exhausted: Number(tries) > settings.maxAttempts,
+      ...begun,
+      exhausted: Number(tries) > maxAttempts,
       ranMs: Number(ranMs),
       ...parseWaiting(waiting),
       ...parseGoalChange(goalChange),
@@ -61,6 +109,18 @@ export async function claimThread(
       error instanceof Error ? error : new BugError('the record of a run cannot be read', { cause: error });
     return { kind: 'unreadable', lease, reason, record: rawRecord(flat, kwargs) };
   }
+}
+
+/** A run with its first commit, as `ClaimResult` has it: its record and head are those before the commit. */
+function begunRun({ run: { kwargs }, head, commit }: PreparedFirst, flat: unknown, values: readonly unknown[]) {
+  const run = { ...summaryOf(flat), kwargs, kwargs_expired: false, input_committed: false, last_seq: 0 };
+  const written = commit.onWritten(values);
+  return { run, head, committed: { ...written, cancel: run.cancel } };
+}
+
+async function loadHead(reply: unknown, known: ThreadHead | undefined): Promise<ThreadHead> {
+  const loaded = await parseLoadReply(reply, { known });
+  return headOf(loaded, loaded.checkpoints[0] ?? null);
 }
 
 const claimParams = (

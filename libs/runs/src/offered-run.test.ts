@@ -1,0 +1,108 @@
+import { newId, type NumberedEvent } from '@caribou/contracts';
+import type { OfferedRun } from '@caribou/core';
+import { redisRunStore, type RunStore } from '@caribou/state';
+import { dyingStore, fakeSandbox } from '@caribou/testing';
+import type { RunExecutor, TakenOffer } from './run-executor.js';
+import { agentOn, kwargs, LEASE_MS, type RunFixture, type RunKey, useRunFixture } from './testing/run-fixture.js';
+
+let runs: RunFixture;
+
+useRunFixture((fixture) => {
+  runs = fixture;
+});
+
+/** What a gateway says of a run on a new thread. */
+async function offerOf({ runId, ...thread }: RunKey): Promise<TakenOffer & { readonly run: OfferedRun }> {
+  const { kwargs: asked } = await runs.threads.getRun(thread, runId);
+  return { run: { runId, kwargs: asked, startsEmpty: true }, onClaimed: () => undefined };
+}
+
+/** An executor, with what it publishes. */
+function publishingExecutor(store: RunStore, agent = agentOn(fakeSandbox())) {
+  const published: NumberedEvent[] = [];
+  const publisher = {
+    publishEvents: (_run: string, events: readonly NumberedEvent[]) => void published.push(...events),
+  };
+  return { executor: runs.executorOn(store, agent, { publisher }), published };
+}
+
+/** Counts the commits of a store. */
+function countCommits(store: RunStore): { readonly store: RunStore; readonly commits: string[] } {
+  const commits: string[] = [];
+  const commit: RunStore['commit'] = (lease, request) => {
+    commits.push(request.source);
+    return store.commit(lease, request);
+  };
+  return { store: { ...store, commit }, commits };
+}
+
+describe('a run that was offered with its input', () => {
+  test('begins with its claim, publishes all of its events and ends as any other', async () => {
+    const thread = await runs.admit();
+    const sandbox = fakeSandbox();
+    const { store, commits } = countCommits(runs.runStore());
+    const { executor, published } = publishingExecutor(store, agentOn(sandbox));
+
+    expect(await executor.handle(thread, await offerOf(thread))).toEqual({ kind: 'ack', more: false });
+
+    await runs.expectComplete(thread, sandbox);
+    expect(commits).not.toContain('input');
+    expect(published.map(({ seq }) => seq)).toEqual(published.map((_event, index) => index + 1));
+    expect(published.slice(0, 2).map(({ event }) => event.kind)).toEqual(['run.start', 'checkpoint']);
+  });
+
+  test('begins by itself when the offer is of another run, or asks for more than an input', async () => {
+    const [thread, other] = [await runs.admit(), await runs.admit()];
+    const ofOther = await offerOf(other);
+    const resuming = { ...ofOther, run: { ...ofOther.run, kwargs: { ...kwargs('x'), input: null, command: {} } } };
+    for (const [key, offer] of [
+      [thread, ofOther],
+      [other, resuming],
+    ] as const) {
+      const { store, commits } = countCommits(runs.runStore());
+      await publishingExecutor(store).executor.handle(key, offer);
+
+      expect(commits).toContain('input');
+      expect((await runs.endingOf(key)).status).toBe('success');
+    }
+  });
+
+  test('that is cancelled while its claim is repeated ends without a step', async () => {
+    const thread = await runs.admit();
+    const store = runs.runStore();
+    const claimId = newId();
+    const cancelledMeanwhile: RunStore = {
+      ...store,
+      claim: async (key, _id, options) => {
+        await store.claim(key, claimId, options);
+        await runs.threads.requestCancel(thread, thread.runId, 'interrupt');
+        return store.claim(key, claimId, options);
+      },
+    };
+    const { executor, published } = publishingExecutor(cancelledMeanwhile);
+
+    await executor.handle(thread, await offerOf(thread));
+
+    expect(await runs.endingOf(thread)).toMatchObject({ status: 'interrupted', ends: 1 });
+    expect(published.map(({ event }) => event.kind).slice(0, 2)).toEqual(['run.start', 'checkpoint']);
+    expect((await runs.threads.head(thread))?.state.messages.map(({ content }) => content)).toEqual(['count']);
+  });
+
+  const deaths = [1, 2, 3].flatMap((call) => [
+    { call, after: false },
+    { call, after: true },
+  ]);
+
+  test.each(deaths)('survives a death at store call $call (after it: $after)', async (death) => {
+    const thread = await runs.admit();
+    const sandbox = fakeSandbox();
+    const { store, died } = dyingStore(redisRunStore(runs.redis, { leaseMs: LEASE_MS }), death);
+    const executor: RunExecutor = runs.executorOn(store, agentOn(sandbox));
+
+    void executor.handle(thread, await offerOf(thread));
+    await died;
+    await runs.takeOver(thread, agentOn(sandbox));
+
+    await runs.expectComplete(thread, sandbox);
+  });
+});
