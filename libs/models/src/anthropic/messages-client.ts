@@ -1,6 +1,5 @@
 import type { ModelConfig } from '@caribou/config';
-import type { ModelProtocol } from '../http/http-model.js';
-import type { Transport } from '../http/http-transport.js';
+import type { Post, Transport } from '../http/http-transport.js';
 import { keyHeaders } from '../http/key-headers.js';
 
 /** The version of the API, which each request names (page "Versions", platform.claude.com, November 2026). */
@@ -11,11 +10,8 @@ const INTERLEAVED_THINKING = 'interleaved-thinking-2025-05-14';
 const THINKING_BINDING = 'thinking-binding-controls-2026-08-01';
 
 /** Sends bodies to `/v1/messages` over the transport, without the vendor's package (docs/adr/0016-anthropic-transport.md). */
-export function postMessages(config: ModelConfig, transport: Transport): ModelProtocol['post'] {
-  const url = anthropicUrl(config, 'messages');
-  const headers = headersOf(config);
-  return (body, signal) => transport.fetch(url, { method: 'POST', headers, body: body as Buffer<ArrayBuffer>, signal });
-}
+export const postMessages = (config: ModelConfig, transport: Transport): Post =>
+  transport.openTarget({ url: anthropicUrl(config, 'messages'), headers: headersOf(config) });
 
 /**
  * The URL of a path behind `/v1/`; base URLs are written with and without this version.

@@ -1,6 +1,5 @@
 import { isRecord } from '@caribou/contracts';
-import type { ModelProtocol } from '../http/http-model.js';
-import { Refusal } from '../http/http-transport.js';
+import { type Post, Refusal } from '../http/http-transport.js';
 import { parseJson } from '../http/provider-text.js';
 
 /**
@@ -9,7 +8,7 @@ import { parseJson } from '../http/provider-text.js';
  * "Preserved thinking" and "Errors", platform.claude.com, November 2026).
  */
 export const withoutRefusedThinking =
-  (post: ModelProtocol['post']): ModelProtocol['post'] =>
+  (post: Post): Post =>
   (body, signal) =>
     post(body, signal).catch((error: unknown) => {
       if (!(error instanceof Refusal) || !isOfThinking(error)) throw error;

@@ -6,8 +6,8 @@ import { ChunkReader } from './chunk-reader.js';
 import { dialects } from './dialects/dialects.js';
 
 /** OpenAI's chat completions, in the dialect of the model. */
-export const chatCompletions: OpenProtocol = (config, transport, clocks) => ({
+export const chatCompletions: OpenProtocol = (config, transport) => ({
   encode: (call) => encodeBody(buildRequest(config, call)),
-  post: postByOpenAi('/chat/completions', { config, transport, clocks }),
+  post: postByOpenAi('/chat/completions', { config, transport }),
   newReader: () => new ChunkReader(dialects[config.dialect]),
 });

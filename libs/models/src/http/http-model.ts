@@ -1,11 +1,10 @@
-import type { IncomingMessage } from 'node:http';
 import type { ClocksConfig, ModelConfig } from '@caribou/config';
 import { type ModelError, omitUndefined } from '@caribou/contracts';
 import type { Logger, ModelCall, ModelPort } from '@caribou/core';
 import type { AnswerReader } from './answer-reader.js';
 import { AnswerStream } from './answer-stream.js';
 import { originOf } from './endpoint.js';
-import { ConnectTimeout, createTransport, Refusal, type Transport } from './http-transport.js';
+import { ConnectTimeout, createTransport, type Post, Refusal, type Transport } from './http-transport.js';
 import { failure, refusalFailure, streamFailure } from './provider-error.js';
 import { parseJson, type ProviderText, providerTextOf } from './provider-text.js';
 
@@ -20,17 +19,13 @@ export interface ModelOptions {
 export interface ModelProtocol {
   /** The body of a request for a streamed answer. @throws {InvalidRequestError} when the model cannot serve the call */
   encode(call: ModelCall): Buffer;
-  /**
-   * Sends a body. @throws the transport's errors (`Refusal`, `ConnectTimeout`, those of a socket), not those of the client
-   * package that made the request
-   */
-  post(body: Buffer, signal: AbortSignal): Promise<Response>;
+  readonly post: Post;
   /** A reader for the events of one answer. */
   newReader(): AnswerReader;
 }
 
 /** Creates the protocol of a model, whose requests pass the transport. */
-export type OpenProtocol = (config: ModelConfig, transport: Transport, clocks: ModelClocks) => ModelProtocol;
+export type OpenProtocol = (config: ModelConfig, transport: Transport) => ModelProtocol;
 
 /**
  * Limits of one answer. Its text, reasoning and arguments end at the first. A token of four characters has a frame of some
@@ -45,8 +40,7 @@ export const LIMITS = {
 
 /** Creates a model behind HTTP and server-sent events. It does not retry failed calls. */
 export function createHttpModel(config: ModelConfig, { clocks, logger }: ModelOptions, open: OpenProtocol): ModelPort {
-  const transport = createTransport({ connectMs: clocks.modelConnectMs });
-  const protocol = open(config, transport, clocks);
+  const protocol = open(config, createTransport({ connectMs: clocks.modelConnectMs }));
   const textOf = providerTextOf(config);
   const { provider, model, dialect } = originOf(config);
   return {
@@ -69,7 +63,10 @@ export function createHttpModel(config: ModelConfig, { clocks, logger }: ModelOp
           limits: LIMITS,
           reader: protocol.newReader(),
           signal,
-          request: (connection) => send({ body, protocol, transport, model: config.name, textOf, signal: connection }),
+          request: (connection) =>
+            protocol.post(body, connection).catch((error: unknown) => {
+              throw requestFailure(error, { protocol, model: config.name, textOf });
+            }),
           onEnded: (end) => {
             const durationMs = Math.round(performance.now() - startedMs);
             logger.debug({ event: 'model_call.end', model: config.name, durationMs, ...end }, 'model call ended');
@@ -80,27 +77,13 @@ export function createHttpModel(config: ModelConfig, { clocks, logger }: ModelOp
   };
 }
 
-interface Sending {
-  readonly body: Buffer;
+interface Asked {
   readonly protocol: ModelProtocol;
-  readonly transport: Transport;
   readonly model: string;
   readonly textOf: ProviderText;
-  readonly signal: AbortSignal;
 }
 
-/** @throws {ModelError} when there is no 2xx answer with an event stream */
-async function send(sending: Sending): Promise<IncomingMessage> {
-  const { body, protocol, transport, model, signal } = sending;
-  const response = await protocol.post(body, signal).catch((error: unknown) => {
-    throw requestFailure(error, sending);
-  });
-  const message = transport.bodyOf(response);
-  if (message === undefined) throw failure('malformed', { model });
-  return message;
-}
-
-function requestFailure(error: unknown, { protocol, model, textOf }: Sending): ModelError {
+function requestFailure(error: unknown, { protocol, model, textOf }: Asked): ModelError {
   if (error instanceof Refusal) {
     const { status, headers, body } = error;
     if (status >= 200 && status <= 299) return jsonFailure(body, { protocol, model, textOf });
@@ -113,10 +96,7 @@ function requestFailure(error: unknown, { protocol, model, textOf }: Sending): M
 }
 
 /** JSON in place of a stream: an error that the provider reports with status 200, else a whole answer, which was not asked for. */
-function jsonFailure(
-  body: string,
-  { protocol, model, textOf }: Pick<Sending, 'protocol' | 'model' | 'textOf'>,
-): ModelError {
+function jsonFailure(body: string, { protocol, model, textOf }: Asked): ModelError {
   const read = protocol.newReader().read(parseJson(body));
   if (read.kind === 'error') return streamFailure(read.error, { model, textOf });
   return failure('malformed', { model, note: 'no event stream' });

@@ -1,18 +1,31 @@
 import { Agent as HttpAgent, type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { TLSSocket } from 'node:tls';
+import { urlToHttpOptions } from 'node:url';
 import { isRecord } from '@caribou/contracts';
 
 /**
- * A `fetch` for the SDK over node:http. Unlike the global one it has a timeout for the connection alone (local servers may
- * take minutes to their first byte, because they load the model first), a limit for error bodies, and bodies as Node
- * streams, which need a third less CPU per chunk than web streams.
+ * Requests over node:http. Unlike `fetch` they have a timeout for the connection alone (local servers may take minutes to their
+ * first byte, because they load the model first), a limit for error bodies, and bodies as Node streams, which need a third less
+ * CPU per chunk than web streams.
  */
 export interface Transport {
-  readonly fetch: (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
-  /** Returns the body of a response of `fetch`, which flows only once it is read. */
-  bodyOf(response: Response): IncomingMessage | undefined;
+  /** Returns a function that posts bodies to a URL with these headers, to which it adds those of host and length. */
+  openTarget(target: RequestTarget): Post;
 }
+
+export interface RequestTarget {
+  readonly url: string;
+  readonly headers: Headers;
+}
+
+/**
+ * Posts a body and resolves with the body of a 2xx answer, which flows only once it is read.
+ *
+ * @param signal closes the connection, also while the answer is read
+ * @throws {Refusal} for another status or for JSON, {ConnectTimeout}, and errors of a socket
+ */
+export type Post = (body: Buffer, signal: AbortSignal) => Promise<IncomingMessage>;
 
 /** The connection was not established in time. */
 export class ConnectTimeout extends Error {}
@@ -37,52 +50,55 @@ const IDLE_MS = 15_000;
 
 export function createTransport({ connectMs }: { readonly connectMs: number }): Transport {
   const agents = {
-    'http:': new HttpAgent({ keepAlive: true, timeout: IDLE_MS }),
-    'https:': new HttpsAgent({ keepAlive: true, timeout: IDLE_MS }),
+    http: new HttpAgent({ keepAlive: true, timeout: IDLE_MS }),
+    https: new HttpsAgent({ keepAlive: true, timeout: IDLE_MS }),
   };
-  const bodies = new WeakMap<Response, IncomingMessage>();
+  return {
+    openTarget: (target) => {
+      const open = requestOpener(target, agents);
+      return async (body, signal) => {
+        signal.throwIfAborted();
+        const message = await exchange(() => open(body, signal), connectMs);
+        const status = message.statusCode ?? 0;
+        if (status < 200 || status > 299 || isJson(message)) {
+          throw new Refusal(status, message.headers, await readErrorBody(message));
+        }
+        return message;
+      };
+    },
+  };
+}
 
-  const sendRequest = (url: URL, init: RequestInit): ClientRequest => {
-    const body = bytesOf(init.body);
-    const headers = init.headers instanceof Headers ? init.headers : new Headers(init.headers);
-    const options = {
-      method: init.method ?? 'POST',
-      headers: { ...Object.fromEntries(headers), 'content-length': body.length },
-    };
-    const request =
-      url.protocol === 'https:'
-        ? httpsRequest(url, { ...options, agent: agents['https:'] })
-        : httpRequest(url, { ...options, agent: agents['http:'] });
+/** Returns a function that sends requests; what is the same for all of them is made once. */
+function requestOpener(
+  { url, headers }: RequestTarget,
+  agents: { readonly http: HttpAgent; readonly https: HttpsAgent },
+): (body: Buffer, signal: AbortSignal) => ClientRequest {
+  const target = new URL(url);
+  const isTls = target.protocol === 'https:';
+  const { auth, ...options } = urlToHttpOptions(target);
+  const basic: [string, string][] =
+    typeof auth !== 'string' || headers.has('authorization')
+      ? []
+      : [['authorization', `Basic ${Buffer.from(auth).toString('base64')}`]];
+  const fixed = [['host', target.host] as const, ...headers, ...basic].flat();
+  return (body, signal) => {
+    const request = (isTls ? httpsRequest : httpRequest)({
+      ...options,
+      method: 'POST',
+      agent: isTls ? agents.https : agents.http,
+      headers: [...fixed, 'content-length', String(body.length)],
+    });
     // The `signal` option would destroy with an error, which a socket that is being returned to the agent emits without
     // a listener when the abort occurs within a data event.
-    init.signal?.addEventListener('abort', () => request.destroy(), { once: true });
+    signal.addEventListener('abort', () => request.destroy(), { once: true });
     request.end(body);
     return request;
-  };
-
-  return {
-    bodyOf: (response) => bodies.get(response),
-    fetch: async (input, init = {}) => {
-      init.signal?.throwIfAborted();
-      const url = new URL(input instanceof Request ? input.url : input);
-      const message = await exchange(() => sendRequest(url, init), connectMs);
-      const status = message.statusCode ?? 0;
-      if (status < 200 || status > 299 || isJson(message)) {
-        throw new Refusal(status, message.headers, await readErrorBody(message));
-      }
-      const response = new Response(null, { status: 200 });
-      bodies.set(response, message);
-      return response;
-    },
   };
 }
 
 const isJson = ({ headers }: IncomingMessage): boolean =>
   headers['content-type']?.startsWith('application/json') === true;
-
-/** Bodies are bytes or text; the SDK is given no others. */
-const bytesOf = (body: RequestInit['body']): Uint8Array =>
-  body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : '');
 
 /** Sends the request and waits for the headers; repeats it once when a reused connection was closed by the server. */
 async function exchange(open: () => ClientRequest, connectMs: number): Promise<IncomingMessage> {

@@ -6,8 +6,8 @@ import { EventReader } from './event-reader.js';
 import { withoutUnverified } from './unverified-reasoning.js';
 
 /** OpenAI's Responses, without state at the provider. */
-export const responses: OpenProtocol = (config, transport, clocks) => ({
+export const responses: OpenProtocol = (config, transport) => ({
   encode: (call) => encodeBody(buildRequest(config, call)),
-  post: withoutUnverified(postByOpenAi('/responses', { config, transport, clocks })),
+  post: withoutUnverified(postByOpenAi('/responses', { config, transport })),
   newReader: () => new EventReader(),
 });

@@ -1,6 +1,5 @@
 import { isRecord } from '@caribou/contracts';
-import type { ModelProtocol } from '../http/http-model.js';
-import { Refusal } from '../http/http-transport.js';
+import { type Post, Refusal } from '../http/http-transport.js';
 import { parseJson } from '../http/provider-text.js';
 
 /**
@@ -8,7 +7,7 @@ import { parseJson } from '../http/provider-text.js';
  * key (error `invalid_encrypted_content`, November 2026), so that another key would make every request of a thread fail.
  */
 export const withoutUnverified =
-  (post: ModelProtocol['post']): ModelProtocol['post'] =>
+  (post: Post): Post =>
   (body, signal) =>
     post(body, signal).catch((error: unknown) => {
       if (!(error instanceof Refusal) || !isUnverified(error)) throw error;
