@@ -4,9 +4,10 @@ import type { ModelDelta } from '@caribou/core';
 import type { EventSourceMessage } from 'eventsource-parser';
 import { DeltaQueue } from './delta-queue.js';
 import { EventDecoder } from './event-decoder.js';
+import { FrameParser } from './frame-parser.js';
 import type { AnswerReader, ParsedChunk } from './answer-reader.js';
 import { failure, type FailureReason, streamFailure } from './provider-error.js';
-import { parseJson, type ProviderText } from './provider-text.js';
+import type { ProviderText } from './provider-text.js';
 
 export interface AnswerOptions {
   /** The model's configured name, for errors. */
@@ -56,6 +57,7 @@ export class AnswerStream {
   readonly #options: AnswerOptions;
   readonly #connection = new AbortController();
   readonly #reader: AnswerReader;
+  readonly #frames = new FrameParser();
   readonly #queue = new DeltaQueue(() => {
     this.#close({ outcome: 'cancelled' });
   });
@@ -126,7 +128,7 @@ export class AnswerStream {
       return;
     }
     this.#hasArrived = true;
-    const chunk = parseJson(data);
+    const chunk = this.#frames.parse(data);
     this.#take(event === 'error' ? { kind: 'error', error: errorIn(chunk) } : this.#reader.read(chunk));
   };
 

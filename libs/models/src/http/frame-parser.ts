@@ -1,0 +1,84 @@
+import { isRecord } from '@caribou/contracts';
+import { parseJson } from './provider-text.js';
+
+type Json = Record<string, unknown>;
+
+/** How often a stream is asked for a new pattern; of one whose frames differ in more than the text each frame is parsed. */
+const MAX_PATTERNS = 8;
+/** A text that cannot be part of a frame's own text. */
+const MARK = '\u{10FFFD}';
+
+/** A frame with a text: what is before and after it, and the parsed frame, whose `holder` has it as `name`. */
+interface Pattern {
+  readonly before: string;
+  readonly after: string;
+  readonly chunk: unknown;
+  readonly holder: Json;
+  readonly name: string;
+}
+
+/**
+ * Parses the frames of one answer. Most of them are equal but for a piece of text, so such a frame is read by comparing it with the one
+ * before, which takes a fifth of the time. The result is that of `JSON.parse`, but the object is used again for the next frame.
+ */
+export class FrameParser {
+  #pattern: Pattern | undefined;
+  #patterns = 0;
+
+  /** @returns undefined for a text that is not JSON */
+  parse(data: string): unknown {
+    const text = this.#pattern === undefined ? undefined : textBetween(data, this.#pattern);
+    if (this.#pattern !== undefined && text !== undefined) {
+      this.#pattern.holder[this.#pattern.name] = text;
+      return this.#pattern.chunk;
+    }
+    const chunk = parseJson(data);
+    if (this.#patterns < MAX_PATTERNS) this.#learn(data, chunk);
+    return chunk;
+  }
+
+  #learn(data: string, chunk: unknown): void {
+    const found = textOf(chunk);
+    if (found === undefined) return;
+    this.#patterns += 1;
+    this.#pattern = patternOf(data, found.name, String(found.holder[found.name]));
+  }
+}
+
+/** The text of a frame that is like the pattern in everything else; undefined for another frame. */
+function textBetween(data: string, { before, after }: Pattern): string | undefined {
+  const length = data.length - before.length - after.length;
+  if (length < 0 || !data.startsWith(before) || !data.endsWith(after)) return undefined;
+  const text = data.slice(before.length, before.length + length);
+  return isPlain(text) ? text : textOrUndefined(`"${text}"`);
+}
+
+/** Whether JSON has the characters as they are. */
+const isPlain = (text: string): boolean => !/["\\\u0000-\u001f]/.test(text);
+
+/** A text that has a quote which is not escaped ends there: it is not one text of JSON. */
+function textOrUndefined(json: string): string | undefined {
+  const text = parseJson(json);
+  return typeof text === 'string' ? text : undefined;
+}
+
+/** Finds the text in a frame, and proves that it is there: with another text in its place only the text differs. */
+function patternOf(data: string, name: string, text: string): Pattern | undefined {
+  const key = data.lastIndexOf(`"${name}":`);
+  const at = data.indexOf('"', key + name.length + 3);
+  const json = JSON.stringify(text);
+  if (key < 0 || !data.startsWith(json, at)) return undefined;
+  const before = data.slice(0, at + 1);
+  const after = data.slice(at + json.length - 1);
+  const chunk = parseJson(before + MARK + after);
+  const found = textOf(chunk);
+  return found?.holder[name] === MARK ? { before, after, chunk, holder: found.holder, name } : undefined;
+}
+
+/** Where a frame has its piece of text: in the delta of the first choice, or in that of a block of Anthropic's messages. */
+function textOf(chunk: unknown): Pick<Pattern, 'holder' | 'name'> | undefined {
+  if (!isRecord(chunk)) return undefined;
+  const choice: unknown = Array.isArray(chunk['choices']) ? chunk['choices'][0] : undefined;
+  const [delta, name] = isRecord(choice) ? [choice['delta'], 'content'] : [chunk['delta'], 'text'];
+  return isRecord(delta) && typeof delta[name] === 'string' ? { holder: delta, name } : undefined;
+}
