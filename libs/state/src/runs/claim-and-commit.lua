@@ -29,12 +29,15 @@ function first_commit.may_follow(record, run, storing)
     and count_waiting(record) == 0 and not is_stale(record, p.commit)
 end
 
--- Writes it, with the changed fields of the run's and of the thread's record.
-function first_commit.write(record, run, fields, owned)
+-- Writes it with what the claim changes: fields of the run's and of the thread's record, and a part of the run's trace.
+function first_commit.write(record, run, claimed)
+  local fields, owned = claimed.of_run, claimed.of_thread
   local id, created_at, changed, used = commit_step(record, run)
   if p.trace then
-    append_list(used, trace_step(run, id, take()))
+    append_list(used, trace_step(run, id, take(), claimed.trace))
     store_trace_texts(p.trace.texts)
+  elseif run.traced then
+    redis.call('RPUSH', trace_key(run.run_id), claimed.trace)
   end
   append_to(used, 'tries', 0, 'input_committed', '1')
   if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end

@@ -11,11 +11,14 @@ local MAX_TRACE_PARTS, MAX_TRACE_BYTES = 5000, 4 * 1024 * 1024
 local FIRST_TRACE_PARTS = 64
 local MAX_REMOVED = 100
 
-local function add_trace(run, ...)
-  if not run.traced then return end
+local function trace_part(...)
   local values = { ... }
   for index, value in ipairs(values) do values[index] = text_of(value) end
-  redis.call('RPUSH', trace_key(run.run_id), table.concat(values, ' '))
+  return table.concat(values, ' ')
+end
+
+local function add_trace(run, ...)
+  if run.traced then redis.call('RPUSH', trace_key(run.run_id), trace_part(...)) end
 end
 
 -- Removes the oldest part behind the first ones; returns its bytes.
@@ -33,12 +36,13 @@ local function drop_traced(key)
   return #oldest
 end
 
--- Adds a step of the owner with its text; returns the fields of the run's record that the caller writes, { field, value }.
-local function trace_step(run, checkpoint, text)
+-- Adds a step of the owner with its text, and before it another part, which may be absent; returns the fields of the run's record that
+-- the caller writes, { field, value }.
+local function trace_step(run, checkpoint, text, before)
   if not run.traced then return {} end
   local part = 's ' .. text_of(now_ms) .. ' ' .. checkpoint .. '\n' .. text
   local key, bytes = trace_key(run.run_id), tonumber(run.traced) + #part
-  local parts = redis.call('RPUSH', key, part)
+  local parts = before and redis.call('RPUSH', key, before, part) or redis.call('RPUSH', key, part)
   for _ = 1, MAX_REMOVED do
     if (parts <= MAX_TRACE_PARTS and bytes <= MAX_TRACE_BYTES) or parts <= FIRST_TRACE_PARTS + 2 then break end
     bytes = bytes - drop_traced(key)
@@ -89,7 +93,10 @@ local function store_trace_texts(lists)
     local added, bytes = 0, 0
     for _, hash in ipairs(list.hashes) do
       local text = take()
-      if redis.call('HSETNX', key, hash, text) == 1 then
+      if redis.call('EXISTS', key) == 0 then
+        redis.call('HSET', key, hash, text, 'bytes', #text)
+        added, bytes = #text, #text
+      elseif redis.call('HSETNX', key, hash, text) == 1 then
         added = added + #text
         bytes = redis.call('HINCRBY', key, 'bytes', #text)
       end
