@@ -10,7 +10,7 @@ import { runOf, summaryOf } from './run-codec.js';
 import { loadScript } from '../redis/scripts.js';
 import { logOf } from '../checkpoints/head-log.js';
 import { isSweepDue } from '../checkpoints/log-sweep.js';
-import { type PreparedCommit, prepareCommit } from '../checkpoints/prepared-commit.js';
+import { type PreparedCommit, prepareCommit } from './prepared-commit.js';
 import { emptyHead, headOf, parseLoadReply } from '../checkpoints/stored-checkpoint.js';
 import type { StoreSettings } from '../redis/store-settings.js';
 import { callThread, type Reply } from '../redis/thread-call.js';
@@ -18,7 +18,7 @@ import { parseGoalChange } from '../goals/goal-change.js';
 import { parseWaiting } from '../steering/waiting-messages.js';
 import { turnParams } from '../turns/turn-params.js';
 
-const scripts = { claim: loadScript('runs/claim'), claimAndCommit: loadScript('runs/claim-and-commit') };
+const scripts = { claim: loadScript('claims/claim'), claimAndCommit: loadScript('claims/claim-and-commit') };
 
 const MAX_RAW_CHARS = 4_000;
 

@@ -1,7 +1,7 @@
 import { BugError } from '@caribou/contracts';
 import type { CommitRequest, CommitResult, RunLease, RunStore } from '../ports/run-store.js';
 import { claimThread, loadCheckpoint } from './claim-thread.js';
-import { prepareCommit, sweepFor } from '../checkpoints/prepared-commit.js';
+import { prepareCommit, sweepFor } from './prepared-commit.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { listDeadLetters, removeDeadLetter } from '../memory/jobs/dead-letter-list.js';
 import { finishRun } from './finish-run.js';

@@ -15,9 +15,9 @@ import {
   progressParams,
   stateBytesOf,
   toWrittenHead,
-} from './commit-call.js';
-import { logOf } from './head-log.js';
-import { isSweepDue, type Sweep, sweepLog } from './log-sweep.js';
+} from '../checkpoints/commit-call.js';
+import { logOf } from '../checkpoints/head-log.js';
+import { isSweepDue, type Sweep, sweepLog } from '../checkpoints/log-sweep.js';
 
 /** What a commit writes into which run. */
 type Target = Pick<RunLease, 'userId' | 'threadId' | 'runId'>;
