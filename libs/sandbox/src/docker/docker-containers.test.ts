@@ -27,7 +27,8 @@ beforeEach(async () => {
   });
   await new Promise<void>((resolve) => engine.listen(0, '127.0.0.1', resolve));
   const { port } = engine.address() as AddressInfo;
-  containers = new DriverContainers(new Docker({ host: '127.0.0.1', port, protocol: 'http' }), settings);
+  const docker = new Docker({ host: '127.0.0.1', port, protocol: 'http' });
+  containers = new DriverContainers(() => docker, settings);
 });
 afterEach(async () => {
   engine.closeAllConnections();

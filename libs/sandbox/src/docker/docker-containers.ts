@@ -32,10 +32,10 @@ export class DriverContainers {
   private readonly mutex = new KeyedMutex();
 
   constructor(
-    private readonly docker: Docker,
+    private readonly engine: () => Docker,
     private readonly settings: RuntimeSettings,
   ) {
-    this.tethers = endsWithManager(settings) ? new ContainerTethers(docker) : undefined;
+    this.tethers = endsWithManager(settings) ? new ContainerTethers(engine) : undefined;
   }
 
   /**
@@ -48,7 +48,7 @@ export class DriverContainers {
 
   /** The container of a sandbox, by its name where this driver has made none. */
   container({ sandboxId }: SandboxSpec): Container {
-    return this.docker.getContainer(this.engineIds.get(sandboxId) ?? sandboxId);
+    return this.engine().getContainer(this.engineIds.get(sandboxId) ?? sandboxId);
   }
 
   /**
@@ -64,7 +64,7 @@ export class DriverContainers {
     let mayKeep = !fresh;
     const giveUpAt = performance.now() + NAME_WITHIN_MS;
     for (;;) {
-      const found = await unlessStatus(this.docker.getContainer(sandbox.sandboxId).inspect(), [404]);
+      const found = await unlessStatus(this.engine().getContainer(sandbox.sandboxId).inspect(), [404]);
       if (found !== null) {
         if (mayKeep && isReady(found, sandbox.managerId, options.Labels?.[LABEL.config])) {
           await this.take(sandbox, found.Id);
@@ -88,7 +88,7 @@ export class DriverContainers {
 
   /** Creates and starts a container; false when its name is taken. @throws {UnavailableError} */
   async add(sandbox: SandboxSpec, options: ContainerCreateOptions): Promise<boolean> {
-    const made = await unlessStatus(this.docker.createContainer(options), [409]);
+    const made = await unlessStatus(this.engine().createContainer(options), [409]);
     if (made === null) return false;
     await this.take(sandbox, made.id);
     await unlessStatus(made.start(), []);
@@ -122,7 +122,7 @@ export class DriverContainers {
    * @throws {UnavailableError} when the engine cannot end it, or does not answer
    */
   async end(idOrName: string): Promise<boolean> {
-    const container = this.docker.getContainer(idOrName);
+    const container = this.engine().getContainer(idOrName);
     const { stopSeconds, outsideMs } = endingTimes(this.settings);
     // Where the sandbox does not end by itself, the removal kills it, or fails with the reason.
     if (stopSeconds > 0) await withinTime(container.stop({ t: stopSeconds }), outsideMs).catch(() => undefined);

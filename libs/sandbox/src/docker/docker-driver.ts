@@ -8,7 +8,7 @@ import { commandIdentity } from '@caribou/core';
 import { beforeStart, dataMounts, skillsMount } from '../drivers/available-mounts.js';
 import { containerOptions, homeLabel, INIT_USER, LABEL, toSandboxInfo } from './container-options.js';
 import { DriverContainers } from './docker-containers.js';
-import { engineMessage, openEngine, unlessStatus, withinTime } from './docker-engine.js';
+import { engineAt, engineMessage, unlessStatus, withinTime } from './docker-engine.js';
 import { pinProblem } from './image-pin.js';
 import { runInContainer } from './docker-run.js';
 import {
@@ -36,7 +36,7 @@ const TRIAL_TIMEOUT_MS = 20_000;
 /** Sandboxes as containers: one per thread, which lives while the thread is active; its name is the sandbox id. */
 export class DockerDriver implements SandboxDriver {
   readonly kind = 'docker';
-  private readonly docker: Docker;
+  private readonly engine: () => Docker;
   private readonly containers: DriverContainers;
   private readonly identity = commandIdentity();
   private readonly users: SandboxUsers;
@@ -49,8 +49,8 @@ export class DockerDriver implements SandboxDriver {
     private readonly settings: SandboxSettings,
     private readonly home = homeLabel(settings),
   ) {
-    this.docker = openEngine(settings.engineSocket);
-    this.containers = new DriverContainers(this.docker, settings);
+    this.engine = engineAt(settings.engineSocket);
+    this.containers = new DriverContainers(this.engine, settings);
     const { network } = settings;
     this.egress = network === undefined ? undefined : new EgressSockets(settings, network, () => INIT_USER);
     this.users = new SandboxUsers(settings);
@@ -59,12 +59,12 @@ export class DockerDriver implements SandboxDriver {
   async probe(): Promise<Probe> {
     const { image } = this.settings;
     try {
-      await withinTime(this.docker.ping(), PING_TIMEOUT_MS);
+      await withinTime(this.engine().ping(), PING_TIMEOUT_MS);
     } catch (error) {
       return { ok: false, reason: `no docker engine answers (the docker engine: ${engineMessage(error)})` };
     }
     try {
-      const found = await unlessStatus(this.docker.getImage(image).inspect(), [404]);
+      const found = await unlessStatus(this.engine().getImage(image).inspect(), [404]);
       if (found === null) return { ok: false, reason: `the docker engine has no image ${image}` };
       const problem = pinProblem(image, found);
       if (problem !== null) return { ok: false, reason: problem };
@@ -152,7 +152,7 @@ export class DockerDriver implements SandboxDriver {
     const timeoutMs = Math.min(command.timeoutMs, commandTimeoutMs);
     const container = this.containers.container(sandbox);
     const engine = {
-      docker: this.docker,
+      docker: this.engine(),
       identity: this.users.identityOf(sandbox),
       hasNetwork: this.egress !== undefined,
       mayStart: () => this.settings.mayStart?.() !== false,
@@ -191,7 +191,7 @@ export class DockerDriver implements SandboxDriver {
 
   /** The engine, by its id. */
   async domain(): Promise<string | undefined> {
-    const info: unknown = await unlessStatus<unknown>(this.docker.info(), []);
+    const info: unknown = await unlessStatus<unknown>(this.engine().info(), []);
     return EngineInfo.safeParse(info).data?.ID;
   }
 
@@ -202,7 +202,7 @@ export class DockerDriver implements SandboxDriver {
 
   async list(): Promise<readonly SandboxInfo[]> {
     const label = [`${LABEL.mark}=1`, `${LABEL.home}=${this.home}`];
-    const containers = await unlessStatus(this.docker.listContainers({ all: true, filters: { label } }), []);
+    const containers = await unlessStatus(this.engine().listContainers({ all: true, filters: { label } }), []);
     return (containers ?? []).map(toSandboxInfo).filter((sandbox) => sandbox !== null);
   }
 }

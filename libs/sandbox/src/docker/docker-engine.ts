@@ -5,8 +5,10 @@ import { withoutHostPaths } from '../drivers/host-paths.js';
 /** The engine answers within this time or counts as away, in milliseconds. */
 export const ENGINE_TIMEOUT_MS = 20_000;
 
-export function openEngine(socketPath: string | undefined): Docker {
-  return socketPath === undefined ? new Docker() : new Docker({ socketPath });
+/** Gives the engine at a socket. Its package is loaded then, a sixth of the start of a manager, and most managers have another driver. */
+export function engineAt(socketPath: string | undefined): () => Docker {
+  let engine: Docker | undefined;
+  return () => (engine ??= socketPath === undefined ? new Docker() : new Docker({ socketPath }));
 }
 
 /** The HTTP status of the engine's refusal, or undefined for any other failure. */

@@ -12,7 +12,7 @@ import { toEngineUnavailable, withinTime } from './docker-engine.js';
 export class ContainerTethers {
   private readonly tied = new Map<string, Promise<Socket>>();
 
-  constructor(private readonly docker: Docker) {}
+  constructor(private readonly engine: () => Docker) {}
 
   /**
    * Ties a sandbox, by its engine id; one that is tied stays so.
@@ -38,7 +38,7 @@ export class ContainerTethers {
   }
 
   private attach(engineId: string): Promise<Socket> {
-    const attached = this.docker
+    const attached = this.engine()
       .getContainer(engineId)
       .attach({ stream: true, stdin: true, stdout: false, stderr: false, hijack: true });
     const tether = attached.then((stream) => {
