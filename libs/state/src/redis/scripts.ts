@@ -26,9 +26,20 @@ export function loadScript(name: string): Script {
   return { name, source, sha1: createHash('sha1').update(source).digest('hex'), writes };
 }
 
+/** The text of each file read so far: scripts share most of what they include. */
+const texts = new Map<string, string>();
+
+function textOf(path: string): string {
+  const known = texts.get(path);
+  if (known !== undefined) return known;
+  const text = readFileSync(path, 'utf8');
+  texts.set(path, text);
+  return text;
+}
+
 function expand(path: string, seen: Set<string>): string {
   seen.add(path);
-  return readFileSync(path, 'utf8').replace(include, (_line, named: string) => {
+  return textOf(path).replace(include, (_line, named: string) => {
     const part = join(dirname(path), named);
     return seen.has(part) ? '' : expand(part, seen);
   });
@@ -41,10 +52,19 @@ function expand(path: string, seen: Set<string>): string {
 export function withoutUnusedFunctions(source: string): string {
   const code = source.replace(/--\[\[[^]*?\]\]|--.*$/gm, '');
   const defined = [...code.matchAll(/^local function (\w+)/gm)].map(([, name = '']) => name);
-  const unused = defined.filter((name) => code.match(new RegExp(`\\b${name}\\b`, 'g'))?.length === 1);
+  const unused = namedOnce(code, defined);
   if (unused.length === 0) return source;
   const names = `^local function (?:${unused.join('|')})\\b`;
   const definition = new RegExp(`${names}(?:.*\\bend *(?:--.*)?\\n|.*\\n(?:(?: .*)?\\n)*end\\n)`, 'gm');
   const rest = source.replace(definition, '');
   return rest === source ? source : withoutUnusedFunctions(rest);
+}
+
+/** Those of the names that the code has once. It is searched once for all of them: a service loads a thousand functions when it starts. */
+function namedOnce(code: string, names: readonly string[]): readonly string[] {
+  if (names.length === 0) return [];
+  const counts = new Map<string, number>();
+  for (const name of code.match(new RegExp(`\\b(?:${names.join('|')})\\b`, 'g')) ?? [])
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  return names.filter((name) => counts.get(name) === 1);
 }
