@@ -36,6 +36,24 @@ describe('an event writer with a window', () => {
     expect(logged).toEqual([1, 1, 1, 1, 4]);
   });
 
+  test('W2 the start of a message is appended at once, and names it; then its text is published before it is appended', async () => {
+    const log = new HeldLog();
+    const { writer, published } = writerOn(log, { windowMs: 60_000 });
+    const start = { kind: 'model.start', node: 'model', step: 1, message_id: 'm1', model: 'm' } as const;
+    await writer.emit(start);
+    await settled();
+    await writer.emit(delta('a'));
+    await settled();
+    expect(published).toEqual([]);
+
+    log.release();
+    await settled();
+    await writer.emit(delta('b'));
+    await settled();
+    expect(log.calls).toEqual([{ events: [start], options: { openMessageId: 'm1', after: 0 } }]);
+    expect(texts(published)).toEqual(['1 model.start', '2 a', '3 b']);
+  });
+
   test('W2 the window ends by itself', async () => {
     const { log, writer, clock } = await openMessage({ windowMs: 20 });
     await writer.emit(delta('b'));

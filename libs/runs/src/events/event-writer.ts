@@ -54,8 +54,8 @@ const MAX_SHOWN_AHEAD = 500;
  * after the append or, for streamed text, before.
  *
  * W1 Events are appended in the order of `emit`, one append at a time; those of one turn of the event loop are coalesced.
- * W2 The first piece of a message and everything that is not streamed text is appended at once. Further pieces are
- *    published at once and appended once per window. A full queue makes callers wait.
+ * W2 The start of a message, or its first piece where it has no start, and everything that is not streamed text is appended at
+ *    once. Further pieces are published at once and appended once per window. A full queue makes callers wait.
  * W3 An event is published under the number that it gets in the log. What is published before the append continues a
  *    message of which the log knows: after a crash, the next attempt drops that message, and the store never gives these
  *    numbers to other events.
@@ -252,7 +252,7 @@ export class EventWriter {
   private async append(batch: readonly RunEvent[]): Promise<void> {
     const dropped: string[] = [];
     for (const event of batch) {
-      if (event.kind === 'message.delta') this.openMessageId = event.message_id;
+      if (event.kind === 'message.delta' || event.kind === 'model.start') this.openMessageId = event.message_id;
       if (event.kind === 'run.start' && event.dropped_message_ids.length > 0) {
         dropped.push(...event.dropped_message_ids);
         this.openMessageId = null;
