@@ -62,7 +62,8 @@ const MAX_SHOWN_AHEAD = 500;
  * W3b A write whose outcome is unknown is repeated with the number that it follows, so that it takes effect once.
  * W4 After a failed append the writer is closed: `emit` and `commit` reject with that failure.
  * W4b A run can still be ended after a failed append: `end` discards the queue and writes the ending alone.
- * W5 A commit includes the queue in its own script; until it is done nothing else is appended.
+ * W5 A commit includes the queue in its own script; until it is done nothing else is appended. Text that may be published before
+ *    (W3) does not wait for it.
  */
 export class EventWriter {
   private arrived: RunEvent[] = [];
@@ -116,6 +117,7 @@ export class EventWriter {
     return this.alone(async () => {
       this.assertOpen();
       const queued = this.takeQueue();
+      this.showStreamedText(queued);
       const shown = { last: this.shownSeq, incomplete: false };
       return this.options.retry(() => write(queued, this.lastSeq, shown));
     });
@@ -191,17 +193,17 @@ export class EventWriter {
   private handleArrived(): void {
     this.due = undefined;
     this.queue = this.takeQueue();
-    this.showStreamedText();
+    if (!this.held) this.showStreamedText(this.queue);
     this.pump();
   }
 
   /** Publishes queued pieces of the message that the log knows to be open, up to the first other event (W3). */
-  private showStreamedText(): void {
+  private showStreamedText(queue: readonly RunEvent[]): void {
     const from = this.shownSeq - this.lastSeq - this.eventsInFlight;
-    if (this.window.isOpenAlways || this.held || !this.canWrite || from < 0) return;
+    if (this.window.isOpenAlways || !this.canWrite || from < 0) return;
     if (this.options.isOwner?.() === false) return;
     const shown: NumberedEvent[] = [];
-    for (const event of this.queue.slice(from)) {
+    for (const event of queue.slice(from)) {
       const seq = this.shownSeq + shown.length + 1;
       const isOpen = event.kind === 'message.delta' && event.message_id === this.loggedMessageId;
       if (!isOpen || seq > this.lastSeq + MAX_SHOWN_AHEAD) break;
@@ -269,7 +271,7 @@ export class EventWriter {
     this.loggedMessageId = this.openMessageId;
     this.eventsInFlight = 0;
     this.publishAppended(appended);
-    this.showStreamedText();
+    if (!this.held) this.showStreamedText(this.queue);
   }
 
   private fail(error: unknown): void {
