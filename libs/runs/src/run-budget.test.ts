@@ -1,6 +1,6 @@
 import { runAgent } from '@caribou/agent';
 import { newId } from '@caribou/contracts';
-import { type AnyTool, defineTool, type LoopHost, silentLogger, systemClock } from '@caribou/core';
+import { type AnyTool, defineTool, type LoopHost, type OfferedRun, silentLogger, systemClock } from '@caribou/core';
 import { createMetrics, noopTracing } from '@caribou/observability';
 import { ledgerSettings, redisRunStore, redisThreadStore, redisUsageLedger } from '@caribou/state';
 import { admission, type ScriptedAnswer, scriptedModel, type StoreFixture, thread, useStore } from '@caribou/testing';
@@ -29,10 +29,12 @@ const limitedTo = (limit: number) => {
 interface Play {
   readonly answers?: readonly ScriptedAnswer[];
   readonly tools?: readonly AnyTool[];
+  /** The run as a gateway offers it. */
+  readonly offered?: OfferedRun;
 }
 
 /** Executes the next run of a thread. */
-async function execute(key: ReturnType<typeof thread>, limit: number, { answers, tools = [] }: Play = {}) {
+async function execute(key: ReturnType<typeof thread>, limit: number, { answers, tools = [], offered }: Play = {}) {
   const model = scriptedModel(answers ?? Array.from({ length: 9 }, () => works));
   const metrics = createMetrics({ service: 'test' });
   const executor = new RunExecutor({
@@ -55,7 +57,7 @@ async function execute(key: ReturnType<typeof thread>, limit: number, { answers,
         ...{ run, host, position, state: head.state, step: 0 },
       }),
   });
-  await executor.handle(key);
+  await executor.handle(key, offered && { run: offered, onClaimed: () => undefined });
   const head = await store.threads.head(key);
   return { model, last: head?.state.messages.at(-1)?.content, metrics: await metrics.text() };
 }
@@ -74,12 +76,16 @@ describe('a budget of the day', () => {
     expect(metrics).toContain('caribou_budget_reached_total{state="spent",service="test"} 1');
   });
 
-  test('that other runs have used up ends a run that waited, before its first call', async () => {
-    const key = thread('bob');
-    await redisThreadStore(store.redis, { ledger: limitedTo(1) }).admit(admission(key));
-    await redisUsageLedger(store.redis, limitedTo(1)).add({ userId: 'bob' }, 'lead_agent', [call]);
+  test.each([
+    ['waited', false],
+    ['begins with its claim', true],
+  ])('that other runs have used up ends a run that %s, before its first call', async (_how, isOffered) => {
+    const key = thread(isOffered ? 'bea' : 'bob');
+    const { run } = await redisThreadStore(store.redis, { ledger: limitedTo(1) }).admit(admission(key));
+    await redisUsageLedger(store.redis, limitedTo(1)).add({ userId: key.userId }, 'lead_agent', [call]);
+    const offered = { runId: run.run_id, kwargs: run.kwargs, startsEmpty: true };
 
-    const { model, last } = await execute(key, 1);
+    const { model, last } = await execute(key, 1, isOffered ? { offered } : {});
 
     expect(model.calls).toEqual([]);
     expect(last).toContain('budget of today');

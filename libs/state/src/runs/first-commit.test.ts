@@ -145,6 +145,18 @@ describe('a first commit with the claim', () => {
   });
 });
 
+test('a thread whose run begins with its claim counts among those that the user has running', async () => {
+  const limited = redisRunStore(store.redis, { leaseMs: 60_000, maxRunningPerUser: 1 });
+  const [key, other] = [thread(), thread()];
+  const run = await store.admit(key);
+  await store.admit(other);
+
+  const claimed = await limited.claim(key, newId(), { first: firstOf(run) });
+
+  expect(claimed).toMatchObject({ kind: 'run', committed: { budget: 'fine' } });
+  expect(await limited.claim(other, newId())).toEqual({ kind: 'capped' });
+});
+
 describe('a claim leaves the first commit to the run', () => {
   const cases: readonly [why: string, prepare: (key: ThreadKey) => Promise<RunRecord>][] = [
     ['of a run that another one is before', async (key) => (await store.admit(key), await store.admit(key))],
