@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { waitFor, zipFile } from '@caribou/testing';
 import * as must from './pages/must-fields.js';
 import { checkedEnd, PageSession, streamedIds } from './pages/page-session.js';
+import { positionOf } from '../support/client.js';
 import { nonce, type Stack, startStack } from '../support/stack.js';
 
 /** The requests of DeerFlow's two pages in the order of a session, each answer checked for what the page needs. */
@@ -33,9 +34,6 @@ afterAll(async () => {
 const lg = (threadId: string): string => `/api/langgraph/threads/${threadId}`;
 const textsOf = (messages: readonly { readonly content: unknown }[] = []): unknown[] =>
   messages.map(({ content }) => (Array.isArray(content) ? (content as { text?: string }[])[0]?.text : content));
-
-/** The position of a frame in its run: what follows `~` says how much of it was in the log when this stream got it. */
-const positionOf = ({ id }: { readonly id: string | undefined }): string | undefined => id?.split('~')[0];
 
 /** The part of a session about custom agents, for a server that supports them. */
 async function agentsPart(page: PageSession): Promise<void> {

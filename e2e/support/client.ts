@@ -7,6 +7,9 @@ export interface Frame {
   readonly id: string | undefined;
 }
 
+/** The position of a frame in its run: what follows `~` says how much of it was in the log when this stream got it. */
+export const positionOf = ({ id }: Pick<Frame, 'id'>): string | undefined => id?.split('~')[0];
+
 /** A stream being read: frames as they come, and its end. */
 export class OpenStream {
   readonly frames: Frame[] = [];
