@@ -1,20 +1,10 @@
-import { type RunKwargs, TURN_OFFERS } from '@caribou/contracts';
-import { waitFor } from '@caribou/testing';
+import { TURN_OFFERS } from '@caribou/contracts';
+import { admission, waitFor } from '@caribou/testing';
 import { connect } from 'nats';
 import type { Bus, Offer } from '../index.js';
 import { useWakes, type WakesFixture } from '../testing/wakes-fixture.js';
 
 const offer: Offer = { thread: { userId: 'alice', threadId: 't1' } };
-
-const NOTHING_ASKED: RunKwargs = {
-  input: null,
-  context: {},
-  recursion_limit: 1,
-  stream_mode: ['values'],
-  stream_subgraphs: false,
-  on_disconnect: 'continue',
-  temporary: false,
-};
 
 let fixture: WakesFixture;
 
@@ -49,9 +39,10 @@ describe('an offer', () => {
   test('brings the run that was admitted, but not one that is too large for a message', async () => {
     const [gateway, other] = [await fixture.startBus(), await fixture.startBus()];
     const { offered } = await runner(other);
+    const { kwargs } = admission(offer.thread);
     const run = (chars: number): Offer['run'] => ({
       runId: '00000000-0000-4000-8000-000000000001',
-      kwargs: { ...NOTHING_ASKED, context: { note: 'é'.repeat(chars) } },
+      kwargs: { ...kwargs, context: { note: 'é'.repeat(chars) } },
       startsEmpty: true,
     });
 

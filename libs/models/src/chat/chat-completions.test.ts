@@ -142,3 +142,18 @@ test('a configured Authorization header replaces that of the key', async () => {
   await read(modelAt(url, {}, { apiKey: new Secret(KEY), headers }).stream(call, { userId: 'alice', signal: never }));
   expect(seen).toEqual(['Basic x']);
 });
+
+test('configured headers take the place of those of the connection, and none is sent twice', async () => {
+  const seen: string[][] = [];
+  const url = await serve((response, request) => {
+    seen.push(request.rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase()));
+    seen.push([String(request.headers.host)]);
+    sendAnswer(response);
+  });
+  const headers = { Host: new Secret('models.internal'), 'Content-Length': new Secret('1') };
+
+  await read(modelAt(url, {}, { headers }).stream(call, { userId: 'alice', signal: never }));
+
+  expect(seen[0]).toEqual([...new Set(seen[0])]);
+  expect(seen[1]).toEqual(['models.internal']);
+});

@@ -77,11 +77,12 @@ function requestOpener(
   const target = new URL(url);
   const isTls = target.protocol === 'https:';
   const { auth, ...options } = urlToHttpOptions(target);
-  const basic: [string, string][] =
-    typeof auth !== 'string' || headers.has('authorization')
-      ? []
-      : [['authorization', `Basic ${Buffer.from(auth).toString('base64')}`]];
-  const fixed = [['host', target.host] as const, ...headers, ...basic].flat();
+  const all = new Headers(headers);
+  all.delete('content-length');
+  if (!all.has('host')) all.set('host', target.host);
+  if (typeof auth === 'string' && !all.has('authorization'))
+    all.set('authorization', `Basic ${Buffer.from(auth).toString('base64')}`);
+  const fixed = [...all].flat();
   return (body, signal) => {
     const request = (isTls ? httpsRequest : httpRequest)({
       ...options,
