@@ -8,7 +8,7 @@ import { TaskWorker, type TaskWorkerOptions } from './task-worker.js';
 
 type Handle = TaskWorkerOptions['executor']['handle'];
 const LIMITS: SlotLimits = { maxRunning: 9, maxRunningPerUser: 3 };
-const done: Handle = () => Promise.resolve({ kind: 'ack', more: false });
+const done: Handle = () => Promise.resolve({ kind: 'ack', more: false, queueIsEmpty: false });
 const slotOf = (token: string, key = thread()): TaskSlot => ({ ...key, token });
 
 interface Given {
@@ -147,7 +147,7 @@ describe(TaskWorker, () => {
     const handle: Handle = (key) =>
       (key as TaskSlot).token === 'a'
         ? Promise.reject(new FencedError('lost'))
-        : Promise.resolve({ kind: 'ack', more: false });
+        : Promise.resolve({ kind: 'ack', more: false, queueIsEmpty: false });
     const { steps, wakeUp, warn } = working({ next: [slotOf('a'), slotOf('b')], handle });
 
     await wakeUp();
@@ -209,7 +209,7 @@ test('several pools never run more than the limits say, leave no slot idle while
     for (let look = 0; look < 5; look += 1) await main.redis.ping();
     running.splice(running.indexOf(key), 1);
     await part.use((client) => client.zrem(part.keys.pending, `${key.userId}/${key.threadId}`));
-    return { kind: 'ack', more: false };
+    return { kind: 'ack', more: false, queueIsEmpty: false };
   };
   const pools = Array.from({ length: 3 }, () =>
     working({

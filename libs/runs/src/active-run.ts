@@ -1,6 +1,6 @@
 import type { GoalChange, RunEvent, RunRecord, StateUpdate, ThreadState } from '@caribou/contracts';
 import type { CallUsage, Clock, Logger, SandboxPort, ThreadKey, UnpublishedFiles } from '@caribou/core';
-import type { ClaimResult, RunStore, ThreadHead, WaitingMessage } from '@caribou/state';
+import type { ClaimResult, FinishResult, RunStore, ThreadHead, WaitingMessage } from '@caribou/state';
 import type { EventWriter } from './events/event-writer.js';
 import type { LeaseKeeper } from './leases/lease-keeper.js';
 import type { RunMetrics } from './run-metrics.js';
@@ -62,8 +62,8 @@ export interface ActiveRun {
   isMemorable: boolean;
   /** Whether a budget of the user is used up, as far as the commits of this attempt know. */
   isBudgetSpent: boolean;
-  /** Whether a run of the thread, or of its user, waits since this one has ended. */
-  hasMore: boolean;
+  /** What waits for the slot since the run has ended. */
+  after: Pick<FinishResult, 'more' | 'queueIsEmpty'>;
   /** The head after the last commit. */
   head: ThreadHead;
   /** Messages that wait to join the run, as the claim or the last commit found them. */

@@ -43,7 +43,7 @@ describe('a run that was offered with its input', () => {
     const { store, commits } = countCommits(runs.runStore());
     const { executor, published } = publishingExecutor(store, agentOn(sandbox));
 
-    expect(await executor.handle(thread, await offerOf(thread))).toEqual({ kind: 'ack', more: false });
+    expect(await executor.handle(thread, await offerOf(thread))).toMatchObject({ kind: 'ack', more: false });
 
     await runs.expectComplete(thread, sandbox);
     expect(commits).not.toContain('input');

@@ -63,7 +63,7 @@ test('a run that is paused during a tool call ends after it, and continues from 
   const thread = await runs.admit();
   const sandbox = fakeSandbox();
 
-  expect(await runs.takeOver(thread, agentOn(withCommand(sandbox, () => pause(thread))))).toEqual({
+  expect(await runs.takeOver(thread, agentOn(withCommand(sandbox, () => pause(thread))))).toMatchObject({
     kind: 'ack',
     more: false,
   });

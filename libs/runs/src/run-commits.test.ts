@@ -51,7 +51,7 @@ describe('a run that another process ends without running it, after its owner di
     );
 
     const { events } = await store.events.read(key.userId, runId, { after: 0, limit: 100 });
-    expect(handled).toEqual({ kind: 'ack', more: false });
+    expect(handled).toMatchObject({ kind: 'ack', more: false });
     expect(events.map(({ event }) => event.kind)).toEqual(['message.delta', 'run.start', ...ending]);
     expect(events[1]?.event).toMatchObject({ attempt: 2, dropped_message_ids: ['m1'] });
   });

@@ -165,7 +165,7 @@ describe('endings', () => {
 
     const handling = await runs.executorOn(full, agentOn(fakeSandbox())).handle(thread);
 
-    expect(handling).toEqual({ kind: 'ack', more: false });
+    expect(handling).toMatchObject({ kind: 'ack', more: false });
     expect(await runs.endingOf(thread)).toMatchObject({ status: 'error', error: { name: 'TooLargeError' }, ends: 1 });
   });
 });

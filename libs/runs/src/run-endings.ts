@@ -29,7 +29,7 @@ export async function finishOutcome(
   const result = await finishOrContinue(run, outcome.last, finish);
   if ('head' in result) return continueRun(run, result);
   noteBudget(run, result.budget);
-  run.hasMore = result.more;
+  run.after = result;
   if (finish.remember !== undefined) run.ports.onMemoryQueued?.(run.claimed.lease);
   return finish.status;
 }
@@ -109,7 +109,7 @@ export async function finishCancelled(run: ActiveRun, action: CancelAction): Pro
   await run.writer.waitForAppends();
   const [result] = await Promise.all([afterCancel?.({ state, record, logger: run.logger }), endExecutions(run)]);
   const { update, calls = [], events = [] } = result ?? {};
-  const { more } = await run.writer.end((queued, shown) => {
+  run.after = await run.writer.end((queued, shown) => {
     const ending = { status: 'interrupted', rollback, shown } as const;
     if (update === undefined && calls.length === 0)
       return store.finish(lease, { ...ending, ...stepOf(run), events: [...queued, ...events] });
@@ -127,7 +127,6 @@ export async function finishCancelled(run: ActiveRun, action: CancelAction): Pro
       events: [],
     });
   });
-  run.hasMore = more;
   return 'cancelled';
 }
 
@@ -179,7 +178,7 @@ async function endExecutions({ head, claimed: { lease }, ports: { sandbox }, log
 /** Ends the run at its last checkpoint; events in the queue are written before those of the ending. */
 async function finish(run: ActiveRun, request: FinishRequest): Promise<void> {
   await endExecutions(run);
-  const { more } = await run.writer.end((queued, shown) =>
+  run.after = await run.writer.end((queued, shown) =>
     run.ports.store.finish(run.claimed.lease, {
       ...request,
       ...stepOf(run),
@@ -187,5 +186,4 @@ async function finish(run: ActiveRun, request: FinishRequest): Promise<void> {
       events: [...queued, ...request.events],
     }),
   );
-  run.hasMore = more;
 }

@@ -19,10 +19,10 @@ describe(RunExecutor, () => {
     const thread = await runs.admit();
     const sandbox = fakeSandbox();
 
-    expect(await runs.takeOver(thread, agentOn(sandbox))).toEqual({ kind: 'ack', more: false });
+    expect(await runs.takeOver(thread, agentOn(sandbox))).toMatchObject({ kind: 'ack', more: false });
 
     await runs.expectComplete(thread, sandbox);
-    expect(await runs.takeOver(thread, agentOn(sandbox))).toEqual({ kind: 'ack', more: false });
+    expect(await runs.takeOver(thread, agentOn(sandbox))).toMatchObject({ kind: 'ack', more: false });
     expect(await redisRunStore(runs.redis).listUnowned(10)).toEqual([]);
   });
 

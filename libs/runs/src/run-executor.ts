@@ -51,9 +51,12 @@ export interface TakenOffer {
   readonly onClaimed: (kind: ClaimResult['kind']) => void;
 }
 
-/** The result for the holder of the slot. `more`: a run of the thread, or of its user, may wait for it. */
+/**
+ * The result for the holder of the slot. `more`: a run of the thread, or of its user, may wait for it. `queueIsEmpty`: no other
+ * thread waited for a slot when the run ended.
+ */
 export type Handling =
-  | { readonly kind: 'ack'; readonly more: boolean }
+  | { readonly kind: 'ack'; readonly more: boolean; readonly queueIsEmpty: boolean }
   | { readonly kind: 'busy' }
   | { readonly kind: 'capped' }
   | { readonly kind: 'handed_over' }
@@ -83,9 +86,9 @@ export class RunExecutor {
     const first = offer?.run && firstCommitOf(thread.threadId, offer.run, storesTraces);
     const { claimed, sentMs } = await claimRun(this.ports, thread, { isOffered: offer !== undefined, first });
     offer?.onClaimed(claimed.kind);
-    if (claimed.kind === 'idle') return { kind: 'ack', more: false };
+    if (claimed.kind === 'idle') return { kind: 'ack', more: false, queueIsEmpty: false };
     if (claimed.kind === 'busy' || claimed.kind === 'capped') return { kind: claimed.kind };
-    if (claimed.kind === 'unreadable') return { kind: 'ack', more: await endUnreadable(claimed, this.ports) };
+    if (claimed.kind === 'unreadable') return { kind: 'ack', ...(await endUnreadable(claimed, this.ports)) };
     const run = startRun(this.ports, claimed, sentMs);
     try {
       const outcome = await this.runToCompletion(run);
@@ -93,7 +96,9 @@ export class RunExecutor {
       run.logger.info({ event: 'run.end', outcome, durationMs, ...run.recording.end(outcome) }, `run ${outcome}`);
       metrics.runEnded(outcome);
       countBytes(metrics, run.writer.written);
-      return outcome === 'handed_over' ? { kind: 'handed_over' } : { kind: 'ack', more: run.hasMore };
+      if (outcome === 'handed_over') return { kind: 'handed_over' };
+      const { more, queueIsEmpty } = run.after;
+      return { kind: 'ack', more, queueIsEmpty };
     } catch (error) {
       return await this.handleLostRun(run, error);
     } finally {

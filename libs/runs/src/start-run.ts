@@ -70,7 +70,7 @@ export function startRun(ports: StartPorts, claimed: Claimed, sentMs: number): S
     turnStartMs: startedMs,
     isMemorable: false,
     isBudgetSpent: false,
-    hasMore: false,
+    after: { more: false, queueIsEmpty: false },
     waiting: claimed.waiting ?? [],
     goalChange: claimed.goalChange,
     turnsTaken: run.llm_call_count,

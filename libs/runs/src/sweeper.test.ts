@@ -30,10 +30,10 @@ async function runUntil(
 ): Promise<Handling> {
   const claimed = await store.claim(key, newId());
   if (claimed.kind === 'busy') return { kind: 'busy' };
-  if (claimed.kind !== 'run') return { kind: 'ack', more: false };
+  if (claimed.kind !== 'run') return { kind: 'ack', more: false, queueIsEmpty: false };
   await until(key.threadId);
-  const { more } = await store.finish(claimed.lease, { status: 'success', events: [] });
-  return { kind: 'ack', more };
+  const { more, queueIsEmpty } = await store.finish(claimed.lease, { status: 'success', events: [] });
+  return { kind: 'ack', more, queueIsEmpty };
 }
 
 describe(Sweeper, () => {

@@ -27,6 +27,8 @@ describe(TurnWorker, () => {
   let gateway: Bus;
   /** Runs in the order in which they were started, of all runners. */
   let started: Started[] = [];
+  /** How many of them have ended. */
+  let ended = 0;
   let isOver = false;
   const stops: (() => Promise<void>)[] = [];
 
@@ -38,6 +40,7 @@ describe(TurnWorker, () => {
 
   beforeEach(async () => {
     started = [];
+    ended = 0;
     isOver = false;
     store = openStores(redis.url, { leaseMs: 60_000 });
     gateway = await openBus();
@@ -65,23 +68,30 @@ describe(TurnWorker, () => {
     const claimed = await runs.claim(key, newId());
     offer?.onClaimed(claimed.kind);
     if (claimed.kind === 'busy' || claimed.kind === 'capped') return { kind: claimed.kind };
-    if (claimed.kind !== 'run') return { kind: 'ack', more: false };
+    if (claimed.kind !== 'run') return { kind: 'ack', more: false, queueIsEmpty: false };
     await new Promise<void>((end) => {
       started.push({ ...key, end });
       if (isOver) end();
     });
-    const { more } = await runs.finish(claimed.lease, { status: 'success', events: [] });
-    return { kind: 'ack', more };
+    const { more, queueIsEmpty } = await runs.finish(claimed.lease, { status: 'success', events: [] });
+    ended += 1;
+    return { kind: 'ack', more, queueIsEmpty };
   }
 
   /** A runner whose runs last until they are let go. */
-  async function startRunner({ slots = 4, maxRunningPerUser = 0 } = {}) {
+  async function startRunner({ slots = 4, maxRunningPerUser = 0, onTake = (): void => undefined } = {}) {
     const bus = await openBus();
     const runs = redisRunStore(store.redis, { leaseMs: 60_000, maxRunningPerUser });
+    const queue = redisTurnQueue(store.redis, { maxRunningPerUser, weights: {} });
     const worker = new TurnWorker({
       wakes: bus.wakes('turns'),
       handoffs: bus,
-      queue: redisTurnQueue(store.redis, { maxRunningPerUser, weights: {} }),
+      queue: {
+        take: (waiting) => {
+          onTake();
+          return queue.take(waiting);
+        },
+      },
       executor: { handle: (key, offer) => execute(runs, key, offer) },
       registry: { drain: () => Promise.resolve() },
       metrics: { redelivered: () => undefined },
@@ -124,9 +134,26 @@ describe(TurnWorker, () => {
     const outcomes: string[] = [];
     for (let count = 0; count < 3; count += 1) outcomes.push(await dispatch(await admitted('alice')));
 
-    expect(outcomes).toEqual(['taken', 'taken', 'nobody']);
+    expect(outcomes).toEqual(['taken', 'taken', 'refused']);
     started[0]?.end();
     await whenStarted(3);
+  });
+
+  test('W1 takes offers again as soon as a run ends while nothing waits, without a look at the queue', async () => {
+    const onTake = jest.fn();
+    await startRunner({ slots: 2, onTake });
+    await whenOffersAreTaken();
+    onTake.mockClear();
+    for (let turn = 0; turn < 6; turn += 1) {
+      expect(await dispatch(await admitted('alice'))).toBe('taken');
+      await whenStarted(turn + 1);
+      if (turn === 0) continue;
+      // Both slots are in use; the runner does not stop to take offers for that.
+      started[turn - 1]?.end();
+      await waitFor(() => ended === turn, { what: `the end of run ${turn}` });
+    }
+
+    expect(onTake).not.toHaveBeenCalled();
   });
 
   test('W1 nobody who comes later gets the slot of a thread that waits', async () => {
@@ -155,15 +182,15 @@ describe(TurnWorker, () => {
     await whenStarted(slots);
 
     const waits: number[] = [];
-    let ended = 0;
+    let freedRuns = 0;
     for (let turn = 0; turn < 25; turn += 1) {
       const key = await admitted('bob');
       await dispatch(key);
       let freed = 0;
       while (!started.some(({ threadId }) => threadId === key.threadId)) {
         const count = started.length;
-        started[ended]?.end();
-        ended += 1;
+        started[freedRuns]?.end();
+        freedRuns += 1;
         freed += 1;
         await whenStarted(count + 1);
       }

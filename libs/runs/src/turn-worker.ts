@@ -27,10 +27,10 @@ type FirstThread = () => Promise<ThreadKey | null>;
 /**
  * Executes runs, each in a slot of this process.
  *
- * W1 While nothing waits, a gateway offers a run directly. A process that was full takes no offers before the queue was
- *    empty for it: so nobody gets a slot before those who wait.
+ * W1 While nothing waits, a gateway offers a run directly. A process that was full takes no offers before it knows that the queue
+ *    was empty since: so nobody gets a slot before those who wait. The end of each of its runs says so.
  * W2 A wake says that a thread may wait, and is acknowledged at once. The store decides which thread is next, for all runners
- *    together, and a slot that becomes free is used for it without a wake.
+ *    together, and a slot that becomes free is used for it without a wake while threads may wait.
  * W3 Runs that a process left are resumed before others, beyond the slots too.
  * W4 After a crash, or when a wake or an offer is lost, the sweep of any runner finds the thread.
  */
@@ -83,7 +83,8 @@ export class TurnWorker implements DirectWorker {
   private noteFree(free: number): void {
     this.free = free;
     if (free === 0) this.mayWait = true;
-    this.offers?.open(free > 0 && !this.mayWait && !this.draining);
+    if (this.draining) this.offers?.open(false);
+    else if (free > 0 && !this.mayWait) this.offers?.open(true);
   }
 
   private async handle(wake: Wake): Promise<void> {
@@ -93,7 +94,10 @@ export class TurnWorker implements DirectWorker {
     await acknowledged;
   }
 
-  /** Whether a slot was free and the thread was claimed, or has nothing to run. */
+  /**
+   * Whether a slot was free and the thread was claimed, or has nothing to run. A process without a free slot refuses the first offer
+   * and then gets no more; it does not stop to take offers before that, as its next slot may be free when the next one arrives.
+   */
   private accept({ thread, run: offered }: Offer): Promise<boolean> {
     return new Promise((resolve) => {
       const onClaimed: TakenOffer['onClaimed'] = (kind) => resolve(kind !== 'busy' && kind !== 'capped');
@@ -102,7 +106,9 @@ export class TurnWorker implements DirectWorker {
         resolve(false);
       };
       const isStarted = !this.draining && !this.mayWait && this.pull?.occupy(run) === true;
-      if (!isStarted) resolve(false);
+      if (isStarted) return;
+      this.offers?.open(false);
+      resolve(false);
     });
   }
 
@@ -125,6 +131,7 @@ export class TurnWorker implements DirectWorker {
     if (leaves && mayHaveMore(handling)) await this.options.wakes.publish(thread);
     if (leaves) return null;
     if (mayHaveMore(handling)) return this.next(thread);
+    if (handling.kind === 'ack' && handling.queueIsEmpty) this.mayWait = false;
     return this.mayWait ? this.next() : null;
   }
 

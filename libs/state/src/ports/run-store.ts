@@ -199,6 +199,8 @@ export interface FinishResult {
   readonly logBytes: number | null;
   /** Whether a thread waits for the slot: this one has further runs, or its user was passed over at his limit. */
   readonly more: boolean;
+  /** Whether no thread waited for a slot when the run ended; false when that is not known. */
+  readonly queueIsEmpty: boolean;
   /** What the last commit's usage did to the budgets of the day. */
   readonly budget: BudgetState;
 }

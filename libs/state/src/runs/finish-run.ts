@@ -88,6 +88,7 @@ const toUnwritten = ([outcome, detail]: Reply): FinishResult => ({
   stateBytes: 0,
   logBytes: null,
   more: outcome === 'repeated' && detail === 1,
+  queueIsEmpty: false,
   budget: 'fine',
 });
 
@@ -131,6 +132,7 @@ export async function finishRun(
       ...(request.remember === undefined ? {} : { remember: memoryQueueEntry(redis, lease, request.remember) }),
       ...letterCall(redis, lease, request),
       ...(request.unreadable === true ? { replaced: { kwargs: JSON.stringify(NOTHING_ASKED) } } : {}),
+      queue: [redis.keys.turns.ready, redis.keys.turns.capped],
       ...turnParams(redis, settings),
       outbox: outboxParams(redis, lease.userId),
       ...last.params,
@@ -140,8 +142,9 @@ export async function finishRun(
   });
   if (reply[0] === 'steered' || reply[0] === 'repeated') return toUnwritten(reply);
   noteStored(reply, trace);
-  const [, rolledBack, first, checkpointId, createdAt, more, logBytes, budget] = reply;
-  const rest = { logBytes: Number(logBytes), more: more === 1, budget: budgetStateOf(budget) };
+  const [, rolledBack, first, checkpointId, createdAt, more, logBytes, budget, queueIsEmpty] = reply;
+  const after = { more: more === 1, queueIsEmpty: queueIsEmpty === 1 };
+  const rest = { logBytes: Number(logBytes), budget: budgetStateOf(budget), ...after };
   if (rolledBack === 1) return { appended: numberEvents(first, [end('interrupted')]), stateBytes: 0, ...rest };
   const minted = { checkpointId: String(checkpointId), createdAt: String(createdAt) };
   const head = last.headOf(minted);

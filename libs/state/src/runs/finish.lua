@@ -8,10 +8,11 @@
               `trace` (commit.lua; its text follows the other entries), events_ttl_ms, trace_ttl_ms (trace.lua), idempotency_ttl_ms, max_log_bytes, journal_ttl_ms, executions (prefix of the thread's
               execution entries), interrupted (interrupts.lua), question (whether the thread ends with a question), and where memory is to be extracted `remember`: {due, user_due,
               jobs, member, agent}, the keys of memory-job.lua; where a dead letter belongs to it
-              `dead_letters`: {key, letter, max, listed: {id, text, records, times, max} (letters.lua), kwargs_ttl_ms}; with a limit of running threads `turns` (turn-queue.lua); `replaced`: {kwargs} to put into a record that cannot be read
+              `dead_letters`: {key, letter, max, listed: {id, text, records, times, max} (letters.lua), kwargs_ttl_ms}; `queue`: the keys that exist while a thread waits for a slot; with a limit of running threads `turns` (turn-queue.lua); `replaced`: {kwargs} to put into a record that cannot be read
               texts: those of run-commit.lua, then the other entries
   Reply  {'ok', 1 when rolled back, number of the first event, checkpoint id or '', time, 1 when more is to run: of the
-          thread, or of a user who has a slot again; bytes of the event log, what the ledger says of the budgets}
+          thread, or of a user who has a slot again; bytes of the event log, what the ledger says of the budgets,
+          1 when no thread waits for a slot}
          {'steered', how many messages wait to join the run}: these, or a change of the goal, wait for the run, which therefore
           continues; nothing is written
          {'repeated', 1 when more is to run}: this owner ended the run before, as each epoch has one owner
@@ -172,4 +173,7 @@ if (asked or record.listed or question or record.question) and record.temporary 
   if question then redis.call('HSET', record_key, 'question', '1') else redis.call('HDEL', record_key, 'question') end
 end
 if turns and leave_turns(user, thread_id) then more = true end
-return { 'ok', rollback and 1 or 0, first, checkpoint, created_at, more and 1 or 0, run.bytes, budget }
+local queue_is_empty = redis.call('EXISTS', unpack(p.queue)) == 0
+return {
+  'ok', rollback and 1 or 0, first, checkpoint, created_at, more and 1 or 0, run.bytes, budget, queue_is_empty and 1 or 0,
+}

@@ -120,6 +120,25 @@ describe('the next free slot goes to', () => {
   });
 });
 
+test('the end of a run says whether a thread waits for a slot', async () => {
+  const ends: RunLease[] = [];
+  for (const key of [thread(), thread(), thread()]) {
+    await store.admit(key);
+    ends.push((await store.claim(key)).lease);
+  }
+  const end = async () => {
+    const lease = ends.pop();
+    if (lease === undefined) throw new Error('no run is left');
+    return (await store.finish({ lease })).queueIsEmpty;
+  };
+  expect(await end()).toBe(true);
+  await waiting('alice');
+  expect(await end()).toBe(false);
+  // Her thread has a slot; she stays in the order until somebody looks for the next one.
+  expect([await queueWith().take(), await queueWith().take()]).toEqual([expect.anything(), null]);
+  expect(await end()).toBe(true);
+});
+
 describe('a limit of running threads', () => {
   const limited = { maxRunningPerUser: 2 };
   const runners = () => redisRunStore(store.redis, limited);
