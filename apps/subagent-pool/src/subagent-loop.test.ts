@@ -75,6 +75,7 @@ function worked({
       run: context,
       position: 'start',
       turnsTaken: run.llm_call_count,
+      early: { userId: run.user_id, threadId: run.thread_id, context: {}, isResumed: false },
       head: { checkpointId: null, metadata: null, next: [], state, log: undefined },
       claimed: {
         kind: 'run',

@@ -57,7 +57,7 @@ export function subagentLoop(ports: SubagentPorts, config: SubagentConfig): Agen
       throw new InvalidRequestError(`this subagent-pool knows no subagent '${claimed.run.assistant_id}'`);
     const model = models.get(spec.model);
     const builtIn = allTools[model.supportsVision ? 1 : 0] ?? [];
-    const tools = toolsOf(definition, spec, await offerTools(run)(builtIn));
+    const tools = toolsOf(definition, spec, await offerTools()(builtIn, run.logger));
     const offeredSkills = selectSkills(definition, spec, await skills.skillsOf(run.userId));
     const facts = toolFacts([...tools, ...custom.flatMap((middleware) => middleware.tools ?? [])], config);
     const context = (): Promise<ContextFacts> =>

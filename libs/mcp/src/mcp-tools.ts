@@ -68,7 +68,7 @@ class ProcessServers implements McpTools {
     this.times = { connectTimeoutMs, listTimeoutMs, callTimeoutMs, loadWaitMs, ...pauses, ...times };
   }
 
-  async toolsFor(): Promise<readonly AnyTool[]> {
+  async tools(): Promise<readonly AnyTool[]> {
     if (!this.parts.config.enabled) return [];
     await this.refresh();
     const servers = [...this.servers.values()];

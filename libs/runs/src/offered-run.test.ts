@@ -2,7 +2,7 @@ import { newId, type NumberedEvent } from '@caribou/contracts';
 import type { OfferedRun } from '@caribou/core';
 import { redisRunStore, type RunStore } from '@caribou/state';
 import { dyingStore, fakeSandbox } from '@caribou/testing';
-import type { RunExecutor, TakenOffer } from './run-executor.js';
+import type { AgentLoop, EarlyRun, RunExecutor, TakenOffer } from './run-executor.js';
 import { agentOn, kwargs, LEASE_MS, type RunFixture, type RunKey, useRunFixture } from './testing/run-fixture.js';
 
 let runs: RunFixture;
@@ -24,6 +24,23 @@ function publishingExecutor(store: RunStore, agent = agentOn(fakeSandbox())) {
     publishEvents: (_run: string, events: readonly NumberedEvent[]) => void published.push(...events),
   };
   return { executor: runs.executorOn(store, agent, { publisher }), published };
+}
+
+/** An agent that notes when it begins to read, and for what; its loop refuses reads that were not begun. */
+function readingAgent(steps: string[]) {
+  const loop = agentOn(fakeSandbox());
+  const begun: EarlyRun[] = [];
+  const prefetch = (early: EarlyRun): void => {
+    if (begun.includes(early)) return;
+    begun.push(early);
+    steps.push('reads');
+  };
+  const execute: AgentLoop = (input) => {
+    if (begun.at(-1) !== input.early) throw new Error('what was read is of another run');
+    steps.push('loop');
+    return loop(input);
+  };
+  return { agent: Object.assign(execute, { prefetch }), begun };
 }
 
 /** Counts the commits of a store. */
@@ -49,6 +66,34 @@ describe('a run that was offered with its input', () => {
     expect(commits).not.toContain('input');
     expect(published.map(({ seq }) => seq)).toEqual(published.map((_event, index) => index + 1));
     expect(published.slice(0, 2).map(({ event }) => event.kind)).toEqual(['run.start', 'checkpoint']);
+  });
+
+  test('is read for before its claim is answered, with what the loop then gets', async () => {
+    const thread = await runs.admit();
+    const steps: string[] = [];
+    const store = runs.runStore();
+    const claim: RunStore['claim'] = async (...args) => {
+      const claimed = await store.claim(...args);
+      steps.push('claimed');
+      return claimed;
+    };
+    const { agent, begun } = readingAgent(steps);
+
+    await runs.executorOn({ ...store, claim }, agent).handle(thread, await offerOf(thread));
+
+    expect(steps).toEqual(['reads', 'claimed', 'loop']);
+    expect(begun).toMatchObject([{ userId: thread.userId, threadId: thread.threadId, isResumed: false }]);
+  });
+
+  test('is read for by its own context when the offer named another run', async () => {
+    const [thread, other] = [await runs.admit(), await runs.admit()];
+    const steps: string[] = [];
+    const { agent, begun } = readingAgent(steps);
+
+    await runs.executorOn(runs.runStore(), agent).handle(thread, await offerOf(other));
+
+    expect(steps).toEqual(['reads', 'reads', 'loop']);
+    expect(begun).toHaveLength(2);
   });
 
   test('begins by itself when the offer is of another run, or asks for more than an input', async () => {

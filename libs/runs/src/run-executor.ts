@@ -1,4 +1,4 @@
-import { FencedError } from '@caribou/contracts';
+import { FencedError, type RunKwargs } from '@caribou/contracts';
 import {
   type LoopHost,
   type LoopOutcome,
@@ -30,13 +30,25 @@ export interface AgentInput {
   readonly position: LoopPosition;
   /** Model turns of the run that are committed. */
   readonly turnsTaken: number;
+  /** What `prefetch` got for the run: the same object. */
+  readonly early: EarlyRun;
+}
+
+/** What is known of a run when the loop may begin to read for it. */
+export interface EarlyRun extends ThreadKey {
+  readonly context: RunKwargs['context'];
+  /** Whether its input is committed: another attempt has begun it. */
+  readonly isResumed: boolean;
 }
 
 /** Runs the loop of one agent; each app that executes runs provides its own. */
 export interface AgentLoop {
   (input: AgentInput): Promise<LoopOutcome>;
-  /** Begins to read what the loop will need, while the input is written. It writes and emits nothing, and never throws. */
-  readonly prefetch?: (early: Pick<AgentInput, 'run' | 'claimed'>) => void;
+  /**
+   * Begins to read what the loop will need, while the run is claimed or its input written. It writes and emits nothing, never throws,
+   * and does nothing when it is called again for an object. A run that was offered may not be claimed after all.
+   */
+  readonly prefetch?: (early: EarlyRun) => void;
 }
 
 export interface RunExecutorPorts extends StartPorts {
@@ -84,14 +96,17 @@ export class RunExecutor {
   async handle(thread: ThreadKey, offer?: TakenOffer): Promise<Handling> {
     const { metrics, storesTraces = false } = this.ports;
     const first = offer?.run && firstCommitOf(thread.threadId, offer.run, storesTraces);
-    const { claimed, sentMs } = await claimRun(this.ports, thread, { isOffered: offer !== undefined, first });
+    const claiming = claimRun(this.ports, thread, { isOffered: offer !== undefined, first });
+    const offered = this.prefetchOffered(thread, offer?.run);
+    const { claimed, sentMs } = await claiming;
     offer?.onClaimed(claimed.kind);
     if (claimed.kind === 'idle') return { kind: 'ack', more: false, queueIsEmpty: false };
     if (claimed.kind === 'busy' || claimed.kind === 'capped') return { kind: claimed.kind };
     if (claimed.kind === 'unreadable') return { kind: 'ack', ...(await endUnreadable(claimed, this.ports)) };
     const run = startRun(this.ports, claimed, sentMs);
     try {
-      const outcome = await this.runToCompletion(run);
+      const isOffered = offered?.runId === claimed.lease.runId;
+      const outcome = await this.runToCompletion(run, isOffered ? offered : earlyOf(claimed));
       const durationMs = Math.round(run.ageMs());
       run.logger.info({ event: 'run.end', outcome, durationMs, ...run.recording.end(outcome) }, `run ${outcome}`);
       metrics.runEnded(outcome);
@@ -106,18 +121,26 @@ export class RunExecutor {
     }
   }
 
+  /** Sends the first reads of an offered run with its claim; they see what was written before it was admitted. */
+  private prefetchOffered({ userId, threadId }: ThreadKey, run: OfferedRun | undefined) {
+    if (run === undefined) return undefined;
+    const early = { userId, threadId, runId: run.runId, context: run.kwargs.context, isResumed: false };
+    this.ports.agent.prefetch?.(early);
+    return early;
+  }
+
   /**
    * Executes a claimed run until its finish script; returns how the run ended.
    *
    * @throws only when the run is lost or Redis is unavailable
    */
-  private async runToCompletion(run: ActiveRun): Promise<string> {
+  private async runToCompletion(run: ActiveRun, early: EarlyRun): Promise<string> {
     const { claimed } = run;
     await adoptFirstCommit(run);
     if (claimed.run.cancel !== null || claimed.exhausted) return endUnstarted(run);
     try {
       const context = contextOf(run);
-      this.ports.agent.prefetch?.({ run: context, claimed });
+      this.ports.agent.prefetch?.(early);
       if (claimed.filesWith !== undefined) await this.ports.settleFiles?.(claimed.lease, claimed.filesWith);
       let position = await commitInput(run);
       const host: LoopHost = {
@@ -129,7 +152,7 @@ export class RunExecutor {
       };
       for (;;) {
         const { head, turnsTaken } = run;
-        const outcome = await this.ports.agent({ host, run: context, claimed, head, position, turnsTaken });
+        const outcome = await this.ports.agent({ host, run: context, claimed, head, position, turnsTaken, early });
         const ended = outcome.kind === 'yielded' ? 'yielded' : await finishOutcome(run, outcome);
         if (ended === 'yielded') {
           await releaseForTakeover(run, 'draining');
@@ -157,6 +180,11 @@ export class RunExecutor {
     return { kind };
   }
 }
+
+const earlyOf = ({ lease: { userId, threadId }, run: { kwargs, input_committed: isResumed } }: Claimed): EarlyRun => ({
+  ...{ userId, threadId, isResumed },
+  context: kwargs.context,
+});
 
 /** Notes in the run's trace that this process has lost it; nobody waits for it, and without it the trace lacks a line. */
 async function noteLost({ claimed: { lease }, ports: { store }, logger }: StartedRun, error: unknown): Promise<void> {

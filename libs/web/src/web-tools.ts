@@ -17,5 +17,5 @@ export function webTools({ search, fetch, images }: WebConfig, ports: WebPorts):
     ...(fetch.enabled ? [webFetchTool(fetch, ports)] : []),
     ...(images.enabled ? [imageSearchTool(images, ports)] : []),
   ];
-  return { toolsFor: () => Promise.resolve(tools) };
+  return { tools: () => Promise.resolve(tools) };
 }

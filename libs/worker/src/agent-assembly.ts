@@ -4,8 +4,8 @@ import type { Config } from '@caribou/config';
 import {
   type AnyTool,
   listTools,
+  type Logger,
   type LoopOutcome,
-  type RunContext,
   selectOfferedTools,
   withoutTaken,
 } from '@caribou/core';
@@ -14,7 +14,7 @@ import type { AgentLoop } from '@caribou/runs';
 import type { AgentTools } from './agent-tools.js';
 
 /** Begins to ask the sources for tools; the returned function adds them to the built-in ones. */
-export type ToolOffer = (run: RunContext) => (builtIn: readonly AnyTool[]) => Promise<readonly AnyTool[]>;
+export type ToolOffer = () => (builtIn: readonly AnyTool[], logger: Logger) => Promise<readonly AnyTool[]>;
 
 /**
  * Creates the function that assembles the tools of a run: the built-in ones and those of the sources, as configured.
@@ -24,12 +24,12 @@ export function toolOffer(
   config: Pick<Config, 'tools'>,
 ): ToolOffer {
   const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
-  return (run) => {
-    const listed = listTools(sources, run);
+  return () => {
+    const listed = listTools(sources);
     // Where the run ends before it needs them, nobody else handles a failure.
     listed.catch(() => undefined);
-    return async (builtIn) => {
-      const others = withoutTaken(await listed, [...builtIn, ...customTools], run);
+    return async (builtIn, logger) => {
+      const others = withoutTaken(await listed, [...builtIn, ...customTools], logger);
       return selectOfferedTools([...builtIn, ...others], config.tools);
     };
   };

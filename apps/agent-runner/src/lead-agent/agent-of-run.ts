@@ -26,7 +26,10 @@ export interface AgentOfRun {
 }
 
 /** @throws {NotFoundError} when the run names a custom agent that does not exist, or was deleted */
-export async function agentOfRun(agents: AgentStore, { userId, context }: RunContext): Promise<AgentOfRun> {
+export async function agentOfRun(
+  agents: AgentStore,
+  { userId, context }: Pick<RunContext, 'userId' | 'context'>,
+): Promise<AgentOfRun> {
   const name = customAgentOf(context);
   const [custom, profile] = await Promise.all([
     name === undefined ? null : agents.read(userId, name),

@@ -27,18 +27,18 @@ import {
   toolsOfGroups,
 } from '@caribou/core';
 import { type ContextFacts, gateCatalog, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
-import type { AfterCancel, AgentInput, AgentLoop } from '@caribou/runs';
+import type { AfterCancel, AgentInput, AgentLoop, EarlyRun } from '@caribou/runs';
 import { leadTools, stopScheduledTaskTool, taskTool } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
 import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf } from './agent-of-run.js';
 import { memoryForPrompt } from './memory-for-prompt.js';
-import { type EarlyInput, ReadsOfRuns, type RunReads } from './run-reads.js';
+import { ReadsOfRuns, type RunReads } from './run-reads.js';
 
 export interface LeadAgentPorts extends Pick<AgentTools, 'skills' | 'sources' | 'custom'> {
   readonly models: ModelCatalog;
   readonly gate: ModelGate;
   readonly sandbox: SandboxPort;
-  readonly conversions: Pick<ConversionStore, 'read' | 'uploadsSince'>;
+  readonly conversions: Pick<ConversionStore, 'read' | 'newestUpload' | 'uploadsSince'>;
   readonly subagents: SubagentPort;
   readonly memories: Pick<MemoryStore, 'read'>;
   readonly agents: AgentStore;
@@ -65,23 +65,24 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
   const toolsFor = toolSets(sandbox, config.sandbox.limits.commandTimeoutMs);
   const known = { models: models.names, toolGroups: config.tools.groupNames };
   const reads = new ReadsOfRuns({
-    agentOf: (run) => agentOfRun(agents, run),
+    agentOf: (early) => agentOfRun(agents, early),
     skillsOf: (userId) => ports.skills.skillsOf(userId),
     offerTools: toolOffer(ports, config),
-    memoryOf: memoryForPrompt(memories, config.chain.memory),
+    memory: memoryForPrompt(memories, config.chain.memory),
+    conversions,
   });
   const loop = async (input: AgentInput): Promise<LoopOutcome> => {
     const { run: given, claimed } = input;
     const { kwargs } = claimed.run;
-    const { offer, memory, ...early } = reads.begin(input);
-    const [agent, allSkills] = await Promise.all([early.agent, early.skills]);
+    const { offer, memory, uploadsSince, ...begun } = reads.begin(input.early);
+    const [agent, allSkills] = await Promise.all([begun.agent, begun.skills]);
     const model = modelOf(given, agent, models);
     const run = applyAgentSettings(given, agent, model);
     const switches = switchesOf(run.context, config.chain, model);
     warnIgnoredSwitch(run, model);
     const skills = skillsOfAgent(allSkills, agent.skillNames);
     const approvals = agent.custom?.approvals ?? [];
-    const own = toolsOfGroups(await offer(toolsFor(switches)), agent.custom?.tool_groups ?? null);
+    const own = toolsOfGroups(await offer(toolsFor(switches), run.logger), agent.custom?.tool_groups ?? null);
     const tools = [
       ...own,
       ...(config.agentsApi.enabled ? agentTools(agent, { agents, known }) : []),
@@ -94,7 +95,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       ...chainOptions(config, { switches, models: gatedModels, tools }),
       ...{ custom, skills, context, approvals, temporary: kwargs.temporary },
     };
-    const chain = leadChain({ sandbox, conversions, model, gate }, options);
+    const chain = leadChain({ sandbox, conversions: { read: conversions.read, uploadsSince }, model, gate }, options);
     return runFromHead(input, {
       chain,
       tools,
@@ -111,7 +112,7 @@ export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): Agent
       run,
     });
   };
-  return Object.assign(loop, { prefetch: (early: EarlyInput): void => void reads.begin(early) });
+  return Object.assign(loop, { prefetch: (early: EarlyRun): void => void reads.begin(early) });
 }
 
 /** The built-in tools by the switches that select them. They are cached, because creating their schemas takes time. */
@@ -143,7 +144,7 @@ const contextReader =
       ...facts,
       skills: skills.filter(({ enabled }) => enabled),
       nowMs: run.clock.now(),
-      memory: await memoryOf(),
+      memory: await memoryOf(run),
     });
 
 const namesOf = (tools: readonly AnyTool[]): readonly string[] => tools.map(({ name }) => name);

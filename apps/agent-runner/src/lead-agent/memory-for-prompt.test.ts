@@ -47,7 +47,7 @@ describe(memoryForPrompt, () => {
     fakeRun({ userId, clock: systemClock, context: agentName === undefined ? {} : { agent_name: agentName } });
 
   test("the lead agent is shown the user's memory, a custom agent its own instead", async () => {
-    const read = memoryForPrompt(store, section);
+    const { textFor: read } = memoryForPrompt(store, section);
     const run = runOf('alice');
 
     expect(await read(run)).toBe('Facts:\n- [preference | 0.90] likes tea');
@@ -63,7 +63,7 @@ describe(memoryForPrompt, () => {
   });
 
   test('a change is shown to the next run', async () => {
-    const read = memoryForPrompt(store, section);
+    const { textFor: read } = memoryForPrompt(store, section);
     const scope = { userId: 'carol', agent: 'lead_agent' };
     expect([await read(runOf('carol')), await read(runOf('carol'))]).toEqual(['', '']);
 
@@ -84,20 +84,33 @@ describe(memoryForPrompt, () => {
   test('memories of the same revision are told apart', async () => {
     const reading: MemoryStore['read'] = ({ userId, agent }) =>
       Promise.resolve({ document: remembering(`${userId} ${agent}`), revision: 7, era: 7 });
-    const read = memoryForPrompt({ read: reading }, section);
+    const { textFor: read } = memoryForPrompt({ read: reading }, section);
     const texts = [await read(runOf('alice')), await read(runOf('alice', 'poet')), await read(runOf('bob'))];
 
     expect(texts.map((text) => text?.split('] ')[1])).toEqual(['alice lead_agent', 'alice poet', 'bob lead_agent']);
   });
 
+  test('a memory that is being read already is not read again', async () => {
+    const read = jest.fn(store.read);
+    const memory = memoryForPrompt({ read }, section);
+    const run = runOf('alice');
+    const reading = memory.read(run);
+
+    expect(await memory.textFor(run, reading)).toBe('Facts:\n- [preference | 0.90] likes tea');
+    expect(read).toHaveBeenCalledTimes(1);
+  });
+
   test("another user's memory is not shown", async () => {
-    expect(await memoryForPrompt(store, section)(runOf('bob'))).toBe('');
+    expect(await memoryForPrompt(store, section).textFor(runOf('bob'))).toBe('');
   });
 
   test.each([{ enabled: false }, { injection_enabled: false }])('with %j nothing is read', async (off) => {
     const read = jest.fn(store.read);
 
-    expect(await memoryForPrompt({ read }, { ...section, ...off })(runOf('alice'))).toBe('');
+    const memory = memoryForPrompt({ read }, { ...section, ...off });
+    const run = runOf('alice');
+
+    expect(await memory.textFor(run, memory.read(run))).toBe('');
     expect(read).not.toHaveBeenCalled();
   });
 
@@ -109,16 +122,16 @@ describe(memoryForPrompt, () => {
     const told: string[] = [];
     const logger: Logger = { ...silentLogger, warn: () => told.push('warn'), error: () => told.push('error') };
 
-    expect(await memoryForPrompt({ read }, section)(fakeRun({ logger }))).toBeUndefined();
+    expect(await memoryForPrompt({ read }, section).textFor(fakeRun({ logger }))).toBeUndefined();
     expect(told).toEqual([level]);
   });
 
   test('a run that is aborted meanwhile ends with the reason of that', async () => {
     const run = fakeRun({ clock: systemClock });
-    const reading = memoryForPrompt({ read: () => new Promise(() => undefined) }, section)(run);
+    const reading = memoryForPrompt({ read: () => new Promise(() => undefined) }, section).textFor(run);
     run.abort(new RunLost('taken over'));
 
     await expect(reading).rejects.toThrow('taken over');
-    await expect(memoryForPrompt(store, section)(run)).rejects.toThrow('taken over');
+    await expect(memoryForPrompt(store, section).textFor(run)).rejects.toThrow('taken over');
   });
 });

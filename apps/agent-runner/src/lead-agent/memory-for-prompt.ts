@@ -10,8 +10,20 @@ const READ_MS = 2_000;
 const MAX_CACHED_TEXTS = 5_000;
 const MAX_CACHED_CHARS = 4_000_000;
 
-/** Returns undefined when the memory could not be read. */
-export type MemoryForPrompt = (run: RunContext) => Promise<string | undefined>;
+/** A memory that is being read; undefined where none is shown. */
+export type ReadMemory = ReturnType<MemoryStore['read']> | undefined;
+
+export interface MemoryForPrompt {
+  /** Begins to read the memory for a run. */
+  read(run: Pick<RunContext, 'userId' | 'context'>): ReadMemory;
+  /**
+   * The text for the prompt of a run; undefined when the memory could not be read.
+   *
+   * @param reading the memory, where it is being read already
+   * @throws the signal's reason when the run was aborted, and nothing else
+   */
+  textFor(run: RunContext, reading?: ReadMemory): Promise<string | undefined>;
+}
 
 const isShown = ({ enabled, injection_enabled: injected }: ChainConfig['memory']): boolean => enabled && injected;
 
@@ -24,23 +36,22 @@ export async function prepareMemories(section: ChainConfig['memory']): Promise<v
  * The text about earlier conversations in a run's prompt: the user's memory for the custom agent of the run, or else
  * for the lead agent; '' when there is none. When the memory cannot be read, the run continues without it, or with what
  * the thread was shown before. The memory is read for every run, and its text is rendered again when the revision has changed.
- *
- * The returned function throws the signal's reason when the run was aborted, and nothing else.
  */
 export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: ChainConfig['memory']): MemoryForPrompt {
-  if (!isShown(section)) return () => Promise.resolve('');
+  if (!isShown(section)) return { read: () => undefined, textFor: () => Promise.resolve('') };
   const { max_injection_tokens: maxTokens } = section;
   const texts = new LRUCache<string, { readonly revision: number; readonly text: string }>({
     max: MAX_CACHED_TEXTS,
     maxSize: MAX_CACHED_CHARS,
     sizeCalculation: ({ text }) => text.length + 1,
   });
-  return async (run) => {
-    const { userId, context, signal, logger } = run;
+  const read = (run: Pick<RunContext, 'userId' | 'context'>) => memories.read(scopeOf(run));
+  const textFor: MemoryForPrompt['textFor'] = async (run, reading) => {
+    const { signal, logger } = run;
     signal.throwIfAborted();
     try {
-      const agent = customAgentOf(context) ?? LEAD_AGENT;
-      const { document, revision } = await withReadTimeout(memories.read({ userId, agent }), run);
+      const { userId, agent } = scopeOf(run);
+      const { document, revision } = await withReadTimeout(reading ?? read(run), run);
       const known = texts.get(`${userId}/${agent}`);
       const text = known?.revision === revision ? known.text : await renderMemory(document, maxTokens);
       texts.set(`${userId}/${agent}`, { revision, text });
@@ -55,7 +66,13 @@ export function memoryForPrompt(memories: Pick<MemoryStore, 'read'>, section: Ch
       return undefined;
     }
   };
+  return { read, textFor };
 }
+
+const scopeOf = ({ userId, context }: Pick<RunContext, 'userId' | 'context'>) => ({
+  userId,
+  agent: customAgentOf(context) ?? LEAD_AGENT,
+});
 
 /** @throws {DeadlineError} when it takes longer than `READ_MS`; the signal's reason when the run is aborted first */
 function withReadTimeout<T>(work: Promise<T>, { signal }: RunContext): Promise<T> {

@@ -1,5 +1,5 @@
-import type { RunContext, Skill } from '@caribou/core';
-import type { AgentInput } from '@caribou/runs';
+import type { ConversionStore, RunContext, Skill } from '@caribou/core';
+import type { EarlyRun } from '@caribou/runs';
 import type { ToolOffer } from '@caribou/worker';
 import type { AgentOfRun } from './agent-of-run.js';
 import type { MemoryForPrompt } from './memory-for-prompt.js';
@@ -9,50 +9,55 @@ export interface RunReads {
   readonly agent: Promise<AgentOfRun>;
   readonly skills: Promise<readonly Skill[]>;
   readonly offer: ReturnType<ToolOffer>;
-  /** Reads it when it is needed, unless that has begun already. */
-  readonly memory: () => ReturnType<MemoryForPrompt>;
+  /** The text of the memory, which is read when it is needed, unless that has begun already. */
+  readonly memory: (run: RunContext) => ReturnType<MemoryForPrompt['textFor']>;
+  /** Looks for uploads; the first look uses what was read early. */
+  readonly uploadsSince: ConversionStore['uploadsSince'];
 }
 
 export interface RunReaders {
-  readonly agentOf: (run: RunContext) => Promise<AgentOfRun>;
+  readonly agentOf: (early: EarlyRun) => Promise<AgentOfRun>;
   readonly skillsOf: (userId: string) => Promise<readonly Skill[]>;
   readonly offerTools: ToolOffer;
-  readonly memoryOf: MemoryForPrompt;
+  readonly memory: MemoryForPrompt;
+  readonly conversions: Pick<ConversionStore, 'newestUpload' | 'uploadsSince'>;
 }
 
-export type EarlyInput = Pick<AgentInput, 'run' | 'claimed'>;
-
 /**
- * Reads for runs, each once. They are begun when the run was claimed, so they see what was changed before it was admitted. All
- * are sent in one turn of the event loop, with the commit of the input, and so in one write to Redis.
+ * Reads for runs, each once. They are begun when the run is offered or was claimed, so they see what was changed before it was admitted.
+ * All are sent in one turn of the event loop, with the claim or the commit of the input, and so in one write to Redis.
  */
 export class ReadsOfRuns {
-  private readonly begun = new WeakMap<EarlyInput['claimed'], RunReads>();
+  private readonly begun = new WeakMap<EarlyRun, RunReads>();
 
   constructor(private readonly readers: RunReaders) {}
 
-  begin(input: EarlyInput): RunReads {
-    const known = this.begun.get(input.claimed);
+  begin(early: EarlyRun): RunReads {
+    const known = this.begun.get(early);
     if (known !== undefined) return known;
-    const reads = this.start(input);
-    this.begun.set(input.claimed, reads);
+    const reads = this.start(early);
+    this.begun.set(early, reads);
     return reads;
   }
 
-  private start({ run, claimed }: EarlyInput): RunReads {
-    const { agentOf, skillsOf, offerTools, memoryOf } = this.readers;
-    const [agent, skills, offer] = [agentOf(run), skillsOf(run.userId), offerTools(run)];
+  private start(early: EarlyRun): RunReads {
+    const { agentOf, skillsOf, offerTools, memory, conversions } = this.readers;
+    const [agent, skills, offer] = [agentOf(early), skillsOf(early.userId), offerTools()];
     // A run that was taken over has its context in the thread, unless it was lost right after its input.
-    let memory = claimed.run.input_committed ? undefined : memoryOf(run);
+    const document = early.isResumed ? undefined : memory.read(early);
+    let newest = early.isResumed ? undefined : conversions.newestUpload(early);
     // A run that ends before it needs them has nobody to handle a failure.
-    for (const read of [agent, skills, memory]) read?.catch(() => undefined);
+    for (const read of [agent, skills, document, newest]) read?.catch(() => undefined);
+    let text: ReturnType<MemoryForPrompt['textFor']> | undefined;
     return {
       agent,
       skills,
       offer,
-      memory: () => {
-        memory ??= memoryOf(run);
-        return memory;
+      memory: (run) => (text ??= memory.textFor(run, document)),
+      uploadsSince: (thread, number) => {
+        const known = newest;
+        newest = undefined;
+        return conversions.uploadsSince(thread, number, known);
       },
     };
   }

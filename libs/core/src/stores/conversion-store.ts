@@ -69,6 +69,12 @@ export interface ConversionStore {
   recordUploads(thread: ThreadKey, filenames: readonly string[]): Promise<void>;
   /** Deletes the records of uploads to a thread that was deleted meanwhile. */
   withdrawUploads(thread: ThreadKey, filenames: readonly string[]): Promise<void>;
-  /** Lists the files that were uploaded after `number` and not removed since, oldest first, and the newest number. */
-  uploadsSince(thread: ThreadKey, number: number): Promise<UploadsSince>;
+  /** The number of the newest upload of a thread, 0 when there was none. */
+  newestUpload(thread: ThreadKey): Promise<number>;
+  /**
+   * Lists the files that were uploaded after `number` and not removed since, oldest first, and the newest number.
+   *
+   * @param newest the number of the newest upload, where the caller reads it already
+   */
+  uploadsSince(thread: ThreadKey, number: number, newest?: Promise<number>): Promise<UploadsSince>;
 }

@@ -90,8 +90,7 @@ export function mcpFixture(redisUrl: string): McpFixture {
 
 /** The tools of a process by name. */
 export async function toolsByName(source: McpTools): Promise<ReadonlyMap<string, AnyTool>> {
-  const asked = { userId: 'alice', context: {}, logger: silentLogger, signal: new AbortController().signal };
-  return new Map((await source.toolsFor(asked)).map((tool) => [tool.name, tool]));
+  return new Map((await source.tools()).map((tool) => [tool.name, tool]));
 }
 
 /** Calls a tool that must be there. */

@@ -17,6 +17,8 @@ export function redisConversions(redis: RedisConnection): ConversionStore {
   const keyOf = (thread: ThreadKey): string => redis.keys.conversions(thread);
   const update = async (thread: ThreadKey, args: readonly (string | number)[]): Promise<boolean> =>
     (await redis.run(scripts.update, [keyOf(thread)], args)) === 1;
+  const newestUpload = async (thread: ThreadKey): Promise<number> =>
+    Number(await redis.use((client) => client.hget(keyOf(thread), 'n')));
   return {
     begin: async (file, record, { token, leaseMs }) => {
       await redis.run(scripts.claim, [keyOf(file)], [file.filename, token, leaseMs, JSON.stringify(record)]);
@@ -48,9 +50,10 @@ export function redisConversions(redis: RedisConnection): ConversionStore {
     withdrawUploads: async (thread, filenames) => {
       if (filenames.length > 0) await redis.run(scripts.withdraw, [keyOf(thread)], filenames);
     },
-    uploadsSince: async (thread, number) => {
+    newestUpload,
+    uploadsSince: async (thread, number, newestNumber = newestUpload(thread)) => {
       // Each run asks, and few threads have a new file: one command takes a fraction of a script's time.
-      const last = Number(await redis.use((client) => client.hget(keyOf(thread), 'n')));
+      const last = await newestNumber;
       if (last <= number) return { newest: last, names: [] };
       const reply = await redis.run(scripts.since, [keyOf(thread)], [number]);
       const [newest, ...flat] = reply as [number, ...(string | number)[]];
