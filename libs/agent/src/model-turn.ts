@@ -1,7 +1,6 @@
 import {
   type AiMessage,
   ModelError,
-  newId,
   type RunEventOf,
   textOf,
   type ThreadState,
@@ -103,7 +102,7 @@ function streamAnswer(turn: ModelTurn, request: ModelRequest): Promise<AiMessage
 
 async function assembleAnswer({ model, run, step, onUsage }: ModelTurn, call: ModelCall): Promise<AiMessage> {
   run.signal.throwIfAborted();
-  const messageId = newId();
+  const messageId = run.takeMessageId();
   const answer = new AnswerAssembly({ messageId, node: MODEL_NODE, step, model });
   await run.emit({ kind: 'model.start', node: MODEL_NODE, step, message_id: messageId, model: model.name });
   const traced = run.tracer?.modelCall(model, call);

@@ -1,5 +1,7 @@
 import {
   END_NODE,
+  newId,
+  type NextNode,
   type RunCommand,
   type RunEvent,
   type RunKwargs,
@@ -88,14 +90,21 @@ export const startOf = (
 const NOTHING_DONE: StepTrace = { nowMs: 0, calls: [], tools: [], dropped: 0 };
 
 /** The first commit of an offered run, for the store to write with the claim; only where input and state of the thread decide it. */
-export const firstCommitOf = (threadId: string, run: OfferedRun, storesTraces: boolean): FirstCommit => ({
-  run,
-  requestOn: (head) => {
-    const { input, command } = run.kwargs;
-    if (input === null || command !== undefined || head.state.interrupts !== undefined) return undefined;
-    const { position: _start, ...first } = inputCheckpoint(head, input);
-    const begun = { run_id: run.runId, thread_id: threadId, attempt: 1, dropped_message_ids: [] };
-    const trace = storesTraces ? { trace: NOTHING_DONE } : {};
-    return { head, ...first, events: [startOf(begun, head)], inputCommitted: true, ...trace };
-  },
-});
+export function firstCommitOf(threadId: string, run: OfferedRun, storesTraces: boolean): FirstCommit {
+  const opens = newId();
+  return {
+    run,
+    requestOn: (head) => {
+      const { input, command } = run.kwargs;
+      if (input === null || command !== undefined || head.state.interrupts !== undefined) return undefined;
+      const { position: _start, ...first } = inputCheckpoint(head, input);
+      const begun = { run_id: run.runId, thread_id: threadId, attempt: 1, dropped_message_ids: [] };
+      const trace = storesTraces ? { trace: NOTHING_DONE } : {};
+      return { head, ...first, events: [startOf(begun, head)], inputCommitted: true, opens, ...trace };
+    },
+  };
+}
+
+/** The id for the message that is streamed after a commit; none when no model request follows. */
+export const opensBefore = (next: readonly NextNode[], messageId: string): { readonly opens?: string } =>
+  next.includes('model_request') ? { opens: messageId } : {};

@@ -1,7 +1,7 @@
 import { newId, type NumberedEvent } from '@caribou/contracts';
 import type { OfferedRun } from '@caribou/core';
 import { redisRunStore, type RunStore } from '@caribou/state';
-import { dyingStore, fakeSandbox } from '@caribou/testing';
+import { dyingStore, fakeSandbox, scriptedModel, waitFor } from '@caribou/testing';
 import type { AgentLoop, EarlyRun, RunExecutor, TakenOffer } from './run-executor.js';
 import { agentOn, kwargs, LEASE_MS, type RunFixture, type RunKey, useRunFixture } from './testing/run-fixture.js';
 
@@ -110,6 +110,26 @@ describe('a run that was offered with its input', () => {
       expect(commits).toContain('input');
       expect((await runs.endingOf(key)).status).toBe('success');
     }
+  });
+
+  test('streams its answer without an append; when it dies before one, the next attempt drops what was shown', async () => {
+    const thread = await runs.admit();
+    const store: RunStore = { ...runs.runStore(), append: () => new Promise(() => undefined) };
+    const answer = { content: 'a long answer', holdBefore: { delta: 1, until: new Promise(() => undefined) } };
+    const first = publishingExecutor(store, agentOn(fakeSandbox(), scriptedModel([answer])));
+    void first.executor.handle(thread, await offerOf(thread));
+    const piece = await waitFor(() => first.published.find(({ event }) => event.kind === 'message.delta'), {
+      what: 'a piece of the answer',
+    });
+    if (piece?.event.kind !== 'message.delta') throw new Error('no piece was published');
+    const next = publishingExecutor(runs.runStore(), agentOn(fakeSandbox(), scriptedModel([{ content: 'done' }])));
+    await runs.waitUntilUnowned(thread);
+    await next.executor.handle(thread);
+
+    const restart = next.published.find(({ event }) => event.kind === 'run.start');
+    expect(restart?.event).toMatchObject({ attempt: 2, dropped_message_ids: [piece.event.message_id] });
+    expect(restart?.seq).toBeGreaterThan(piece.seq);
+    expect(await runs.endingOf(thread)).toMatchObject({ status: 'success', ends: 1 });
   });
 
   test('that is cancelled while its claim is repeated ends without a step', async () => {

@@ -1,8 +1,15 @@
-import { type HumanMessage, type RunEvent, type RunKwargs, type RunRecord, omitUndefined } from '@caribou/contracts';
+import {
+  type HumanMessage,
+  newId,
+  type RunEvent,
+  type RunKwargs,
+  type RunRecord,
+  omitUndefined,
+} from '@caribou/contracts';
 import { type LoopPosition, type StepTrace, type TurnCommit, withGoalOf } from '@caribou/core';
 import type { BudgetState, CommitRequest, CommitResult } from '@caribou/state';
 import type { ActiveRun } from './active-run.js';
-import { type Asked, firstCheckpoint, startOf } from './first-commit.js';
+import { type Asked, firstCheckpoint, opensBefore, startOf } from './first-commit.js';
 import { countTurn } from './run-metrics.js';
 
 /** Takes over the first commit that the claim has written, if it has: publishes its events. */
@@ -43,6 +50,7 @@ async function commitFirst(active: ActiveRun, start: RunEvent): Promise<LoopPosi
   const left = kwargs.input === null ? [] : leftMessages(active);
   const base = forkedFrom === undefined ? head : { ...forkedFrom, state: withGoalOf(head.state, forkedFrom.state) };
   const { position, ...first } = firstCheckpoint(base, withLeft(kwargs, left), at);
+  const messageId = newId();
   const sentMs = clock.monotonicMs();
   const committed = await active.writer.commit((queued, after) =>
     store.commit(lease, {
@@ -52,6 +60,7 @@ async function commitFirst(active: ActiveRun, start: RunEvent): Promise<LoopPosi
       ...first,
       events: [...queued, start],
       inputCommitted: true,
+      ...opensBefore(first.next, messageId),
       ...(left.length === 0 ? {} : { joined: left.length }),
       ...stepOf(active),
     }),
@@ -70,9 +79,14 @@ export async function commitTurn(active: ActiveRun, turn: TurnCommit, otherwise?
   const { claimed, keeper, writer, ports } = active;
   keeper.signal.throwIfAborted();
   let isOvertaken = false;
+  const messageId = newId();
   const result = await timeTurn(active, turn, () =>
     writer.commit(async (queued, after): Promise<CommitResult> => {
-      const requestOf = (given: TurnCommit) => ({ ...commitRequest(active, given, queued), after });
+      const requestOf = (given: TurnCommit) => ({
+        ...commitRequest(active, given, queued),
+        ...opensBefore(given.next, messageId),
+        after,
+      });
       if (otherwise === undefined) return ports.store.commit(claimed.lease, requestOf(turn));
       if (!isOvertaken) {
         const committed = await ports.store.commitUnlessOvertaken(claimed.lease, requestOf(turn));

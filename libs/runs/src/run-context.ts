@@ -28,6 +28,7 @@ export function contextOf(active: ActiveRun): RunContext {
       logger.debug({ event: 'chain.decided', middleware, decision, ...fields }, `${middleware}: ${decision}`);
     },
     ...NO_INTERRUPTS_HERE,
+    takeMessageId: () => writer.takeMessageId(),
     queueForMemory: () => {
       active.isMemorable = true;
     },

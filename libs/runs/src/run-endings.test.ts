@@ -1,6 +1,8 @@
+import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
 import { InvalidRequestError, TooLargeError, UnavailableError } from '@caribou/contracts';
 import type { RunStore } from '@caribou/state';
 import { dyingStore, type FakeSandbox, fakeSandbox, scriptedModel } from '@caribou/testing';
+import type { AgentLoop } from './run-executor.js';
 import { agentOn, type RunFixture, SCRIPT, useRunFixture } from './testing/run-fixture.js';
 
 let runs: RunFixture;
@@ -163,7 +165,14 @@ describe('endings', () => {
         name === 'append' ? () => Promise.reject(new TooLargeError('the log is full')) : target[name].bind(target),
     });
 
-    const handling = await runs.executorOn(full, agentOn(fakeSandbox())).handle(thread);
+    const agent: AgentLoop = async ({ run }) => {
+      for (let event = 0; ; event += 1) {
+        await run.emit({ kind: 'custom', data: event });
+        await nextTurnOfLoop();
+      }
+    };
+
+    const handling = await runs.executorOn(full, agent).handle(thread);
 
     expect(handling).toMatchObject({ kind: 'ack', more: false });
     expect(await runs.endingOf(thread)).toMatchObject({ status: 'error', error: { name: 'TooLargeError' }, ends: 1 });

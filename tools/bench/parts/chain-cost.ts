@@ -1,5 +1,5 @@
 import { runAgent } from '@caribou/agent';
-import type { HumanMessage } from '@caribou/contracts';
+import { type HumanMessage, newId } from '@caribou/contracts';
 import {
   type AgentMiddleware,
   type ModelPort,
@@ -134,6 +134,7 @@ const runContext = (): RunContext => ({
   logger: silentLogger,
   emit: () => Promise.resolve(),
   recordDecision: () => undefined,
+  takeMessageId: () => newId(),
   queueForMemory: () => undefined,
   ...NO_INTERRUPTS_HERE,
 });

@@ -46,6 +46,8 @@ export interface RunContext extends Instrumented {
    * @throws {Interrupted} while none has an answer
    */
   interruptAll(requests: readonly InterruptRequest[]): Promise<ReadonlyMap<string, InterruptAnswer>>;
+  /** An id for the next message of the model. The first one after a commit is that which the log knows, if it knows one. */
+  takeMessageId(): string;
   /** Queues the run for memory extraction; has an effect when the run finishes, and is written with its end. */
   queueForMemory(): void;
 }

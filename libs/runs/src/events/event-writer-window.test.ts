@@ -1,5 +1,5 @@
 import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
-import { type NumberedEvent, TooLargeError } from '@caribou/contracts';
+import { type NumberedEvent, type RunEvent, TooLargeError } from '@caribou/contracts';
 import { waitFor } from '@caribou/testing';
 import { closeWriters, custom, delta, HeldLog, settled, writerOn, type WriterSettings } from '../testing/held-log.js';
 
@@ -52,6 +52,81 @@ describe('an event writer with a window', () => {
     await settled();
     expect(log.calls).toEqual([{ events: [start], options: { openMessageId: 'm1', after: 0 } }]);
     expect(texts(published)).toEqual(['1 model.start', '2 a', '3 b']);
+  });
+
+  /** A writer after a commit that has opened message m1. */
+  async function openByCommit(settings: WriterSettings = {}) {
+    const log = new HeldLog(false);
+    const parts = writerOn(log, { windowMs: 60_000, ...settings });
+    await parts.writer.commit(() => Promise.resolve({ appended: log.number([custom(0)]), opens: 'm1' }));
+    return { log, ...parts };
+  }
+  const taskStart: RunEvent = { kind: 'task.start', task_id: 't1', node: 'model_request', step: 1, triggers: [] };
+  const modelStart = (messageId: string): RunEvent => ({
+    ...{ kind: 'model.start', node: 'model_request', step: 1, model: 'm' },
+    message_id: messageId,
+  });
+
+  test('W2 a message that a commit has opened is published from its start, and appended once its window ends', async () => {
+    const { log, writer, published, logged, clock } = await openByCommit();
+    expect(writer.takeMessageId()).toBe('m1');
+
+    for (const event of [taskStart, modelStart('m1'), delta('a')]) await writer.emit(event);
+    await settled();
+    expect(texts(published)).toEqual(['1 custom', '2 task.start', '3 model.start', '4 a']);
+    expect(logged).toEqual([1, 1]);
+    expect(log.calls).toEqual([]);
+
+    clock.nowMs = 60_000;
+    await writer.emit(delta('b'));
+    await settled();
+    const events = [taskStart, modelStart('m1'), delta('a'), delta('b')];
+    expect(log.calls).toEqual([{ events, options: { after: 1 } }]);
+    expect(texts(published).slice(4)).toEqual(['5 b']);
+  });
+
+  test('W2 another message of the same step has an id of its own, and is appended from its start', async () => {
+    const { log, writer, published } = await openByCommit();
+    const [first, second] = [writer.takeMessageId(), writer.takeMessageId()];
+    expect(second).not.toBe(first);
+    await writer.emit(taskStart);
+    await settled();
+    log.hold();
+
+    await writer.emit(modelStart(second));
+    await writer.emit(delta('a', second));
+    await settled();
+    expect(texts(published)).toEqual(['1 custom', '2 task.start']);
+    expect(log.calls).toMatchObject([{ options: { openMessageId: second, after: 1 } }]);
+
+    log.release();
+    await settled();
+    expect(texts(published).slice(2)).toEqual(['3 model.start', '4 a']);
+  });
+
+  test('W5 a commit that opens no message leaves nothing to be published before its append', async () => {
+    const { log, writer, published } = await openByCommit();
+    await writer.commit(() => Promise.resolve({ appended: log.number([custom(1)]) }));
+    log.hold();
+    await writer.emit(taskStart);
+    await settled();
+
+    expect(texts(published)).toEqual(['1 custom', '2 custom']);
+    expect(log.calls).toHaveLength(1);
+    log.release();
+  });
+
+  test('without a window a message that a commit has opened is published after its append', async () => {
+    const { log, writer, published } = await openByCommit({ windowMs: 0 });
+    log.hold();
+    await writer.emit(modelStart(writer.takeMessageId()));
+    await settled();
+    expect(published).toHaveLength(1);
+
+    log.release();
+    await settled();
+    expect(texts(published)).toEqual(['1 custom', '2 model.start']);
+    expect(log.calls).toMatchObject([{ options: { after: 1 } }]);
   });
 
   test('W2 the window ends by itself', async () => {

@@ -1,4 +1,4 @@
-import { type NumberedEvent, omitUndefined, type RunEvent } from '@caribou/contracts';
+import { newId, type NumberedEvent, omitUndefined, type RunEvent } from '@caribou/contracts';
 import type { Clock } from '@caribou/core';
 import type { RunLease, RunStore, ShownEvents } from '@caribou/state';
 import { coalesce } from './coalesce.js';
@@ -16,6 +16,8 @@ interface Appended {
   readonly stateBytes?: number;
   /** Bytes of the run's whole event log, with its end. */
   readonly logBytes?: number | null;
+  /** Id of the message that the log now knows to be open. */
+  readonly opens?: string;
 }
 
 /** What a run has written to the store. */
@@ -54,11 +56,12 @@ const MAX_SHOWN_AHEAD = 500;
  * after the append or, for streamed text, before.
  *
  * W1 Events are appended in the order of `emit`, one append at a time; those of one turn of the event loop are coalesced.
- * W2 The start of a message, or its first piece where it has no start, and everything that is not streamed text is appended at
- *    once. Further pieces are published at once and appended once per window. A full queue makes callers wait.
- * W3 An event is published under the number that it gets in the log. What is published before the append continues a
- *    message of which the log knows: after a crash, the next attempt drops that message, and the store never gives these
- *    numbers to other events.
+ * W2 A message is open in the log from the commit before it, which names its id, or else from its start or first piece, which are
+ *    appended at once, as everything that is not streamed. The rest is published at once and appended once per window. A full queue
+ *    makes callers wait.
+ * W3 An event is published under the number that it gets in the log. What is published before the append belongs to a
+ *    message of which the log knows (its start, its pieces, the start of its task): after a crash, the next attempt drops that message
+ *    and starts another task, and the store never gives these numbers to other events.
  * W3b A write whose outcome is unknown is repeated with the number that it follows, so that it takes effect once.
  * W4 After a failed append the writer is closed: `emit` and `commit` reject with that failure.
  * W4b A run can still be ended after a failed append: `end` discards the queue and writes the ending alone.
@@ -82,6 +85,8 @@ export class EventWriter {
   private openMessageId: string | null = null;
   /** The open message as the log knows it. */
   private loggedMessageId: string | null = null;
+  /** The same, until the message begins. */
+  private nextMessageId: string | undefined;
   private roomWaiters: (() => void)[] = [];
   private readonly window: FlushWindow;
 
@@ -121,6 +126,13 @@ export class EventWriter {
       const shown = { last: this.shownSeq, incomplete: false };
       return this.options.retry(() => write(queued, this.lastSeq, shown));
     });
+  }
+
+  /** The id for the next message of the model: the one that the log knows from the last commit, once; then new ones. */
+  takeMessageId(): string {
+    const id = this.nextMessageId ?? newId();
+    this.nextMessageId = undefined;
+    return id;
   }
 
   /** Resolves when all earlier events are appended, so that the log is complete, or when an append has failed. */
@@ -164,8 +176,7 @@ export class EventWriter {
     try {
       await this.inFlight;
       const result = await write();
-      this.openMessageId = null;
-      this.loggedMessageId = null;
+      this.openNext(result.opens);
       this.countBytes(result);
       this.publishAppended(result.appended);
       return result;
@@ -177,6 +188,13 @@ export class EventWriter {
       this.wakeWaiters();
       this.pump();
     }
+  }
+
+  /** A commit closes the open message, and counts as an append of the one that follows. */
+  private openNext(messageId: string | undefined): void {
+    this.nextMessageId = messageId;
+    this.loggedMessageId = this.openMessageId = messageId ?? null;
+    if (messageId !== undefined) this.window.begin();
   }
 
   private countBytes({ stateBytes = 0, logBytes }: Appended): void {
@@ -197,7 +215,7 @@ export class EventWriter {
     this.pump();
   }
 
-  /** Publishes queued pieces of the message that the log knows to be open, up to the first other event (W3). */
+  /** Publishes queued events of the message that the log knows to be open, up to the first other event (W3). */
   private showStreamedText(queue: readonly RunEvent[]): void {
     const from = this.shownSeq - this.lastSeq - this.eventsInFlight;
     if (this.window.isOpenAlways || !this.canWrite || from < 0) return;
@@ -205,13 +223,20 @@ export class EventWriter {
     const shown: NumberedEvent[] = [];
     for (const event of queue.slice(from)) {
       const seq = this.shownSeq + shown.length + 1;
-      const isOpen = event.kind === 'message.delta' && event.message_id === this.loggedMessageId;
-      if (!isOpen || seq > this.lastSeq + MAX_SHOWN_AHEAD) break;
+      if (!this.belongsToOpenMessage(event) || seq > this.lastSeq + MAX_SHOWN_AHEAD) break;
       shown.push({ seq, event });
     }
     if (shown.length === 0) return;
     this.shownSeq += shown.length;
     this.publisher.publishEvents(this.lease.runId, shown, this.lastSeq);
+  }
+
+  private belongsToOpenMessage(event: RunEvent): boolean {
+    if (this.loggedMessageId === null) return false;
+    if (event.kind === 'task.start') return true;
+    return (
+      (event.kind === 'model.start' || event.kind === 'message.delta') && event.message_id === this.loggedMessageId
+    );
   }
 
   /** Publishes what was appended, without what was published before. */

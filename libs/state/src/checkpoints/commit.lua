@@ -1,6 +1,7 @@
 #!lua
 --[[ Writes a state as the head of its thread for the run that owns it, and appends to the run's log, in one step.
-  KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, after those of run-commit.lua, `joined` (waiting-list.lua),
+  KEYS, ARGV  thread.lua; parameters owner, epoch, run (fence.lua), lease_ms, those of run-commit.lua, after, `joined` (waiting-list.lua), `opens` (the message
+              that is streamed next, JSON),
               with a trace `trace`, {texts} (trace.lua), and the text of the step as last text but those; `goal_change` (goal-change.lua), and `unless_overtaken`: nothing is written when a client has asked for something
   Reply  {'ok', checkpoint id, its time, number of the first event, cancel flag or '', what the ledger says of the budgets (p.budgets and
           p.usage_prefix: also without usage); of a commit that was there already only whether one is used up; the messages that wait
@@ -47,7 +48,7 @@ if p.trace then
   append_list(used, trace_step(run, id, take()))
   store_trace_texts(p.trace.texts)
 end
-append_to(used, 'tries', 0, 'open', '', 'updated_at', now_iso)
+append_to(used, 'tries', 0, 'open', p.opens or '', 'updated_at', now_iso)
 if p.input_committed then append_to(used, 'input_committed', '1') end
 if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end
 save_log(run, used)

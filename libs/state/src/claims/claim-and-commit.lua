@@ -1,7 +1,7 @@
 #!lua
 --[[ Claims a thread as claim.lua does. If its run is the one that a gateway has just offered, and begins from the head that the caller
   expects, the run's first checkpoint, which contains its input, is written in the same step.
-  KEYS, ARGV  those of claim.lua and of run-commit.lua, p.after (0) and p.input_committed among them; `first`, id of the offered run; with
+  KEYS, ARGV  those of claim.lua and of run-commit.lua, p.after (0) and p.input_committed among them; `first`, id of the offered run; `opens` (commit.lua); with
               budgets budgets, usage_prefix; with a trace `trace` and its texts (trace.lua)
   Reply       that of claim.lua; with the first checkpoint its head and kwargs are false, and the last value is {checkpoint id, its time,
               number of the first event, 'spent' when a budget is used up, else ''} ]]
@@ -39,7 +39,7 @@ function first_commit.write(record, run, claimed)
   elseif run.traced then
     redis.call('RPUSH', trace_key(run.run_id), claimed.trace)
   end
-  append_to(used, 'tries', 0, 'input_committed', '1')
+  append_to(used, 'tries', 0, 'input_committed', '1', 'open', p.opens or '')
   if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end
   append_list(fields, used)
   save_log(run, fields)

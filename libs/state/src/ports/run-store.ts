@@ -100,6 +100,8 @@ export interface CommitRequest {
   readonly after?: number;
   /** This checkpoint contains the run's input. */
   readonly inputCommitted?: boolean;
+  /** Id of the message that is streamed next, if any: should the run be taken over before its next commit, it is dropped. */
+  readonly opens?: string;
   /** How many of the messages that waited, from the oldest, this checkpoint contains: they wait no more. */
   readonly joined?: number;
   /** Text of the change of the goal that this checkpoint contains. */
@@ -117,6 +119,8 @@ export interface CommitResult {
   readonly appended: readonly NumberedEvent[];
   /** Bytes of the checkpoint and of the messages and values that it added. */
   readonly stateBytes: number;
+  /** `opens` of the request. */
+  readonly opens?: string;
   /** The cancel flag at the time of the script. */
   readonly cancel: CancelAction | null;
   /** What this commit's usage did to the budgets of the day; before a model call also what others did. */

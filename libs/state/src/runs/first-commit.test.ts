@@ -27,6 +27,7 @@ const requestOf = ({ run_id, thread_id, kwargs }: RunRecord, head: ThreadHead): 
     { kind: 'run.start', run_id, thread_id, attempt: 1, dropped_message_ids: [], checkpoint_id: head.checkpointId },
   ],
   inputCommitted: true,
+  opens: 'm1',
   trace: NO_CALLS,
 });
 
@@ -91,7 +92,7 @@ describe('a first commit with the claim', () => {
     expect(claimed.run).toMatchObject({ status: 'running', attempt: 1, input_committed: false, last_seq: 0 });
     expect(claimed.run.kwargs).toEqual(run.kwargs);
     expect(claimed.head.checkpointId).toBeNull();
-    expect(committed).toMatchObject({ budget: 'fine', cancel: null });
+    expect(committed).toMatchObject({ budget: 'fine', cancel: null, opens: 'm1' });
     expect(committed?.appended.map(({ seq, event }) => [seq, event.kind])).toEqual([
       [1, 'run.start'],
       [2, 'checkpoint'],

@@ -1,3 +1,4 @@
+import { omitUndefined } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
 import type { CommitRequest, CommitResult, RunLease } from '../ports/run-store.js';
 import { logEntries, textsBeforeCheckpoint } from '../events/log-entries.js';
@@ -28,7 +29,7 @@ export interface PreparedCommit extends Required<Pick<ThreadCall, 'params' | 'te
   readonly onWritten: (values: readonly unknown[]) => Written;
 }
 
-type Written = Pick<CommitResult, 'head' | 'appended' | 'stateBytes' | 'budget'>;
+type Written = Pick<CommitResult, 'head' | 'appended' | 'stateBytes' | 'opens' | 'budget'>;
 
 export async function prepareCommit(
   settings: StoreSettings,
@@ -46,6 +47,7 @@ export async function prepareCommit(
       max_log_bytes: settings.maxLogBytes,
       kept_checkpoints: settings.keptCheckpoints,
       after: request.after,
+      ...(request.opens === undefined ? {} : { opens: JSON.stringify(request.opens) }),
       ...progressParams(request, entries, settings.ledger),
       is_open: isOpen,
       commit: call.params,
@@ -61,6 +63,7 @@ export async function prepareCommit(
         head,
         appended: numberEvents(firstSeq, [...request.events, checkpointEvent(draft, minted)]),
         stateBytes: stateBytesOf(call),
+        ...omitUndefined({ opens: request.opens }),
         budget: budgetStateOf(budget),
       };
     },

@@ -224,6 +224,7 @@ describe('a write that is repeated as its outcome was unknown', () => {
       stateBytes: 0,
       logBytes: null,
       more: true,
+      queueIsEmpty: false,
     });
     await expect(store.finish({ lease: { ...claimed.lease, epoch: claimed.lease.epoch + 1 } })).rejects.toThrow(
       FencedError,

@@ -57,6 +57,23 @@ describe('takeover', () => {
     expect((await store.claim(key)).run).toMatchObject({ attempt: 3, dropped_message_ids: ['m"1', 'm2'] });
   });
 
+  test('a message that a commit opens is dropped by the next attempt, unless another commit came', async () => {
+    const key = thread();
+    await store.admit(key);
+    const lease = store.redis.keys.thread(key).lease;
+    const first = await store.claim(key);
+    const { head } = await store.step(first, { messages: [ai('x', 'm1')] }, { opens: 'm2' });
+    await lapse(lease);
+    const second = await store.claim(key);
+    expect(second.run.dropped_message_ids).toEqual(['m2']);
+
+    const next = await store.step({ ...second, head }, { messages: [ai('y', 'm3')] }, { opens: 'm4' });
+    await store.step({ ...second, head: next.head }, { messages: [ai('z', 'm4')] });
+    await lapse(lease);
+
+    expect((await store.claim(key)).run.dropped_message_ids).toEqual(['m2']);
+  });
+
   test('attempts without a commit between them are counted, a commit resets, handing over does not count', async () => {
     const key = thread();
     await store.admit(key);

@@ -43,6 +43,7 @@ describe('rollback', () => {
       stateBytes: 0,
       logBytes: expect.any(Number) as number,
       more: false,
+      queueIsEmpty: true,
     });
     expect(await visible(key)).toEqual(before);
     await expect(store.threads.getRun(key, run.run_id)).rejects.toThrow(NotFoundError);

@@ -56,6 +56,7 @@ export function fakeRun(overrides: Partial<RunContext> = {}): FakeRun {
       return Promise.resolve();
     },
     ...NO_INTERRUPTS_HERE,
+    takeMessageId: () => newId(),
     queueForMemory: () => void (isMemorable = true),
     recordDecision: (middleware, decision) => void decisions.push(`${middleware}: ${decision}`),
     ...overrides,
