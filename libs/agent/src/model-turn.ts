@@ -1,3 +1,4 @@
+import { setImmediate as nextTurnOfLoop } from 'node:timers/promises';
 import {
   type AiMessage,
   ModelError,
@@ -121,6 +122,7 @@ async function assembleAnswer({ model, run, step, onUsage }: ModelTurn, call: Mo
     const { usage_metadata: usage } = message;
     if (usage !== undefined) onUsage(callUsage({ caller: 'lead_agent', model: model.name }, usage));
     await run.emit(answer.lastDelta());
+    await giveWay();
     traced?.end(message);
     return message;
   } catch (error) {
@@ -129,6 +131,15 @@ async function assembleAnswer({ model, run, step, onUsage }: ModelTurn, call: Mo
     if (published && error instanceof ModelError) await run.emit(toDropEvent(messageId, run));
     throw error;
   }
+}
+
+/**
+ * Waits for two turns of the event loop, in which the pieces of a message are published and sent: readers need not wait for the work
+ * that ends the step.
+ */
+async function giveWay(): Promise<void> {
+  await nextTurnOfLoop();
+  await nextTurnOfLoop();
 }
 
 function callOf(request: ModelRequest, model: ModelPort, run: RunContext): ModelCall {
