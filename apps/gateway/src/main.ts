@@ -1,11 +1,12 @@
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import { loadConfig } from '@caribou/config';
-import { runUntilStopped, runMain, startHealthServer } from '@caribou/service';
+import { runUntilStopped, runMain, startHealthServer, useLeanAsyncBinding } from '@caribou/service';
 import { createLogger } from '@caribou/observability';
 import { openGateway } from './open-gateway.js';
 
 runMain(async () => {
+  useLeanAsyncBinding();
   const config = loadConfig();
   const logger = createLogger({ service: 'gateway', level: config.logLevel });
   const gateway = await openGateway(config, logger);

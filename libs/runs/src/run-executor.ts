@@ -94,26 +94,14 @@ export class RunExecutor {
    * @param offer for a thread that was offered
    */
   async handle(thread: ThreadKey, offer?: TakenOffer): Promise<Handling> {
-    const { metrics, storesTraces = false } = this.ports;
-    const first = offer?.run && firstCommitOf(thread.threadId, offer.run, storesTraces);
-    const claiming = claimRun(this.ports, thread, { isOffered: offer !== undefined, first });
-    const offered = this.prefetchOffered(thread, offer?.run);
-    const { claimed, sentMs } = await claiming;
+    const { claimed, sentMs, offered } = await this.claim(thread, offer);
     offer?.onClaimed(claimed.kind);
     if (claimed.kind === 'idle') return { kind: 'ack', more: false, queueIsEmpty: false };
     if (claimed.kind === 'busy' || claimed.kind === 'capped') return { kind: claimed.kind };
     if (claimed.kind === 'unreadable') return { kind: 'ack', ...(await endUnreadable(claimed, this.ports)) };
     const run = startRun(this.ports, claimed, sentMs);
     try {
-      const isOffered = offered?.runId === claimed.lease.runId;
-      const outcome = await this.runToCompletion(run, isOffered ? offered : earlyOf(claimed));
-      const durationMs = Math.round(run.ageMs());
-      run.logger.info({ event: 'run.end', outcome, durationMs, ...run.recording.end(outcome) }, `run ${outcome}`);
-      metrics.runEnded(outcome);
-      countBytes(metrics, run.writer.written);
-      if (outcome === 'handed_over') return { kind: 'handed_over' };
-      const { more, queueIsEmpty } = run.after;
-      return { kind: 'ack', more, queueIsEmpty };
+      return await this.execute(run, offered?.runId === claimed.lease.runId ? offered : earlyOf(claimed));
     } catch (error) {
       return await this.handleLostRun(run, error);
     } finally {
@@ -121,12 +109,26 @@ export class RunExecutor {
     }
   }
 
-  /** Sends the first reads of an offered run with its claim; they see what was written before it was admitted. */
-  private prefetchOffered({ userId, threadId }: ThreadKey, run: OfferedRun | undefined) {
-    if (run === undefined) return undefined;
-    const early = { userId, threadId, runId: run.runId, context: run.kwargs.context, isResumed: false };
-    this.ports.agent.prefetch?.(early);
-    return early;
+  /** Sends the claim, and with it the first reads of an offered run: they see what was written before it was admitted. */
+  private async claim(thread: ThreadKey, offer: TakenOffer | undefined) {
+    const { agent, storesTraces = false } = this.ports;
+    const first = offer?.run && firstCommitOf(thread.threadId, offer.run, storesTraces);
+    const claiming = claimRun(this.ports, thread, { isOffered: offer !== undefined, first });
+    const offered = offer?.run && offeredEarly(thread, offer.run);
+    if (offered !== undefined) agent.prefetch?.(offered);
+    return { ...(await claiming), offered };
+  }
+
+  private async execute(run: ActiveRun, early: EarlyRun): Promise<Handling> {
+    const { metrics } = this.ports;
+    const outcome = await this.runToCompletion(run, early);
+    const durationMs = Math.round(run.ageMs());
+    run.logger.info({ event: 'run.end', outcome, durationMs, ...run.recording.end(outcome) }, `run ${outcome}`);
+    metrics.runEnded(outcome);
+    countBytes(metrics, run.writer.written);
+    if (outcome === 'handed_over') return { kind: 'handed_over' };
+    const { more, queueIsEmpty } = run.after;
+    return { kind: 'ack', more, queueIsEmpty };
   }
 
   /**
@@ -180,6 +182,11 @@ export class RunExecutor {
     return { kind };
   }
 }
+
+const offeredEarly = ({ userId, threadId }: ThreadKey, { runId, kwargs: { context } }: OfferedRun) => ({
+  ...{ userId, threadId, runId, context },
+  isResumed: false,
+});
 
 const earlyOf = ({ lease: { userId, threadId }, run: { kwargs, input_committed: isResumed } }: Claimed): EarlyRun => ({
   ...{ userId, threadId, isResumed },

@@ -1,4 +1,4 @@
-import { RunDraining } from '@caribou/core';
+import { RunDraining, SlotMap } from '@caribou/core';
 import type { LeaseKeeper } from './leases/lease-keeper.js';
 
 interface HeldRun {
@@ -8,7 +8,7 @@ interface HeldRun {
 
 /** The runs that this process executes now; they are notified of cancels and drained at shutdown. */
 export class RunRegistry {
-  private readonly held = new Map<string, HeldRun>();
+  private readonly held = new SlotMap<HeldRun>();
   private draining = false;
   private emptied: (() => void)[] = [];
 

@@ -9,10 +9,10 @@ describe(releaseMemoryWhenIdle, () => {
   });
 
   /** Number of collections in 10 checks. */
-  function collections(options: { readonly busyShare: number; readonly grownBytes: number }): number {
+  function collections(options: Partial<Parameters<typeof releaseMemoryWhenIdle>[0]>): number {
     jest.useFakeTimers();
     let count = 0;
-    end = releaseMemoryWhenIdle({ checkMs: 50, ...options }, (onDone) => {
+    end = releaseMemoryWhenIdle({ checkMs: 50, startMs: 10_000, ...options }, (onDone) => {
       count += 1;
       onDone();
     });
@@ -35,6 +35,13 @@ describe(releaseMemoryWhenIdle, () => {
   test('there is no further collection while the heap of an idle process does not grow', () => {
     expect(collections({ busyShare: 1, grownBytes: 1 })).toBeLessThan(10);
     expect(collections({ busyShare: 1, grownBytes: Number.MAX_SAFE_INTEGER })).toBe(0);
+  });
+
+  test('after its start a process must have been idle for longer', () => {
+    const always = { busyShare: 1, grownBytes: -Infinity };
+    expect(collections({ ...always, startMs: 0, idleMs: 200 })).toBe(2);
+    expect(collections({ ...always, startMs: 0, idleMs: 600 })).toBe(0);
+    expect(collections({ ...always, startMs: 100, idleMs: 600 })).toBe(2);
   });
 
   test('there is no collection in a busy process', () => {

@@ -1,3 +1,4 @@
+export { useLeanAsyncBinding } from './async-binding.js';
 export {
   type HealthCheck,
   type HealthServerOptions,

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Logger } from '@caribou/core';
+import { type Logger, SlotSet } from '@caribou/core';
 import type { AccountStore, ApiKeyStore, SessionKey } from '@caribou/state';
 import { AppError } from '@caribou/contracts';
 
@@ -17,12 +17,17 @@ export interface CredentialStores {
   readonly apiKeys: Pick<ApiKeyStore, 'find'>;
 }
 
+interface OpenResponse {
+  readonly response: ServerResponse;
+  readonly credential: EndingCredential;
+}
+
 /**
  * Closes open responses whose session or API key has ended, since event streams would otherwise outlive a sign-out or a
  * revocation. Runs continue; a client that reconnects gets a 401. While the store is unreachable, nothing is closed.
  */
 export class CredentialWatch {
-  private readonly open = new Map<ServerResponse, EndingCredential>();
+  private readonly open = new SlotSet<OpenResponse>();
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
 
@@ -37,8 +42,7 @@ export class CredentialWatch {
   add(response: ServerResponse, credential: EndingCredential): void {
     // If the client disconnected while the credential was looked up, no 'close' event follows.
     if (response.destroyed) return;
-    this.open.set(response, credential);
-    response.once('close', () => this.open.delete(response));
+    response.once('close', this.open.add({ response, credential }));
   }
 
   stop(): void {
@@ -63,14 +67,14 @@ export class CredentialWatch {
   }
 
   private async closeEnded(): Promise<void> {
-    const waiting = [...new Map([...this.open.values()].map((each) => [nameOf(each), each])).values()];
+    const waiting = [...new Map([...this.open].map(({ credential }) => [nameOf(credential), credential])).values()];
     const ended = new Set<string>();
     while (waiting.length > 0) {
       const some = waiting.splice(0, AT_ONCE);
       const found = await Promise.all(some.map((credential) => this.find(credential)));
       for (const [at, credential] of some.entries()) if (found[at] === null) ended.add(nameOf(credential));
     }
-    for (const [response, credential] of this.open) if (ended.has(nameOf(credential))) response.destroy();
+    for (const { response, credential } of this.open) if (ended.has(nameOf(credential))) response.destroy();
   }
 
   private find(credential: EndingCredential): Promise<object | null> {

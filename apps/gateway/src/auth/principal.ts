@@ -1,5 +1,6 @@
 import { NotFoundError, UnauthenticatedError } from '@caribou/contracts';
 import type { FastifyRequest } from 'fastify';
+import { RequestValue } from '../http/request-value.js';
 
 /** The authenticated sender of a request. */
 export interface Principal {
@@ -22,7 +23,7 @@ export const shortLabel = (keyId: string): string => keyId.slice(0, KEY_LABEL_CH
 export const keyLabel = ({ keyId }: Principal): string | undefined =>
   keyId === undefined ? undefined : shortLabel(keyId);
 
-const principals = new WeakMap<FastifyRequest['raw'], Principal>();
+const principals = new RequestValue<Principal>('principal');
 
 /** Stores the principal of a request. Only the request guard calls this. */
 export function setPrincipal(request: FastifyRequest, principal: Principal): void {

@@ -8,6 +8,7 @@ import {
 } from '@caribou/contracts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findPrincipal } from '../auth/principal.js';
+import { RequestValue } from './request-value.js';
 import { API_ROOTS } from './route.decorators.js';
 import { LARGE_BYTES } from './sliced-json.js';
 
@@ -37,7 +38,7 @@ interface User {
  */
 export class LargeAnswers {
   private readonly users = new Map<string, User>();
-  private readonly releases = new WeakMap<FastifyRequest['raw'], () => void>();
+  private readonly releases = new RequestValue<() => void>('release of a large answer');
 
   addTo(server: FastifyInstance): void {
     server.addHook('preHandler', async (request, reply) => {

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { type Clock, settlesWithin, systemClock } from '@caribou/core';
+import { type Clock, settlesWithin, SlotSet, systemClock } from '@caribou/core';
 import type { FastifyInstance } from 'fastify';
 
 /** The requests that are being answered, streams included, so that a stopping gateway cuts off none that would end soon. */
 export class OpenRequests {
-  private readonly open = new Set<ServerResponse>();
+  private readonly open = new SlotSet<ServerResponse>();
   private stopping = false;
   private readonly emptied: (() => void)[] = [];
 
@@ -14,8 +14,11 @@ export class OpenRequests {
     server.addHook('onRequest', (request, { raw }, done) => {
       // A connection that becomes a socket is a stream, which is cut off, and its response may never end.
       if (request.headers.upgrade !== undefined) return done();
-      this.open.add(raw);
-      const remove = (): void => this.remove(raw);
+      const leave = this.open.add(raw);
+      const remove = (): void => {
+        leave();
+        this.noteEmpty();
+      };
       raw.once('close', remove);
       raw.once('finish', remove);
       done();
@@ -37,8 +40,7 @@ export class OpenRequests {
     await settlesWithin(new Promise<void>((resolve) => this.emptied.push(resolve)), withinMs, this.clock);
   }
 
-  private remove(response: ServerResponse): void {
-    this.open.delete(response);
+  private noteEmpty(): void {
     if (this.open.size === 0) for (const resolve of this.emptied.splice(0)) resolve();
   }
 }

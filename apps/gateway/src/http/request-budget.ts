@@ -4,6 +4,7 @@ import type { BucketName, RequestBuckets } from '@caribou/state';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findPrincipal, type Principal } from '../auth/principal.js';
 import { addRateLimit } from './rate-limit-headers.js';
+import { RequestValue } from './request-value.js';
 import { RefusalDelay } from './refusal-delay.js';
 import { SlowDiscard } from './slow-discard.js';
 import { TokenBuckets } from './token-buckets.js';
@@ -98,7 +99,7 @@ function createRefusal(exceeded: Limit): RateLimitedError {
 }
 
 /** Functions that charge the sender of a request for bytes at the rate of answers. */
-const charges = new WeakMap<FastifyRequest['raw'], (bytes: number) => void>();
+const charges = new RequestValue<(bytes: number) => void>('charge');
 
 /** A command on a socket that exceeds the rate of its sender. */
 export interface ExceededRate {
@@ -108,7 +109,7 @@ export interface ExceededRate {
 }
 
 /** Functions that take a token for each command on the socket that a request opened, and charge for its bytes. */
-const commands = new WeakMap<FastifyRequest['raw'], (bytes: number) => ExceededRate | undefined>();
+const commands = new RequestValue<(bytes: number) => ExceededRate | undefined>('charge of a command');
 
 /** Takes a token for a command of this many bytes on the socket that `request` opened, as for a request of its own. */
 export function takeForCommand({ raw }: FastifyRequest, bytes: number): ExceededRate | undefined {

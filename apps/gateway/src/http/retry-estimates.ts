@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { findPrincipal } from '../auth/principal.js';
+import { RequestValue } from './request-value.js';
 
 /** Bounds of an estimate. */
 const SHORTEST_MS = 1_000;
@@ -60,7 +61,7 @@ export class RetryEstimates {
 }
 
 /** Functions that end the series of refusals of a request. */
-const acceptances = new WeakMap<FastifyRequest['raw'], () => void>();
+const acceptances = new RequestValue<() => void>('acceptance');
 
 /** Ends the refusals of a request whose answer has begun and may take long. */
 export function endRefusals({ raw }: FastifyRequest): void {

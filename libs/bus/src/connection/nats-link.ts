@@ -1,5 +1,5 @@
 import { omitUndefined, UnavailableError } from '@caribou/contracts';
-import { WriteCoalescer } from '@caribou/core';
+import { SlotSet, WriteCoalescer } from '@caribou/core';
 import { connect, createInbox, deferred, type Msg, type NatsConnection, type Subscription } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Unsubscribe } from './bus.js';
@@ -29,7 +29,7 @@ export class NatsLink {
   private sessions = 0;
   private readonly writes = new WriteCoalescer({ sustainedPerSecond: WRITES_PER_SECOND });
   private readonly closing = new AbortController();
-  private readonly registered = new Set<Registered>();
+  private readonly registered = new SlotSet<Registered>();
   private readonly upListeners = new Set<() => void>();
   private readonly downListeners = new Set<() => void>();
   private readonly ended: Promise<void>;
@@ -124,10 +124,10 @@ export class NatsLink {
     { queue }: { readonly queue?: string } = {},
   ): Unsubscribe {
     const entry: Registered = { subject, onMessage, queue, live: undefined };
-    this.registered.add(entry);
+    const remove = this.registered.add(entry);
     if (this.current !== undefined && !this.current.isClosed()) this.attach(entry, this.current);
     return () => {
-      this.registered.delete(entry);
+      remove();
       if (this.current?.isClosed() === false) this.detach(entry);
     };
   }

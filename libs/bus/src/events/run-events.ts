@@ -1,5 +1,5 @@
 import { type NumberedEvent, runEventsSubject } from '@caribou/contracts';
-import type { Logger } from '@caribou/core';
+import { type Logger, SlotMap } from '@caribou/core';
 import type { RunEventListener, RunEvents, Unsubscribe } from '../connection/bus.js';
 import { decodeBatch, encodeBatches, encodeMarker } from './event-batch.js';
 import type { NatsLink } from '../connection/nats-link.js';
@@ -24,7 +24,7 @@ interface Wire {
 
 /** The live events of runs. Delivery is best effort; together with the log it is complete. */
 export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
-  const watched = new Map<string, WatchedRun>();
+  const watched = new SlotMap<WatchedRun>();
   const confirm = createSharedConfirm(link);
   const wire: Wire = { link, confirm };
   link.onUp(() => {

@@ -1,5 +1,5 @@
 import { newId, type WakeRole } from '@caribou/contracts';
-import type { Logger } from '@caribou/core';
+import { type Logger, SlotSet } from '@caribou/core';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeadLetters, PullOptions, Wake, WakePull } from '../connection/bus.js';
 import type { Delivery } from '../connection/delivery.js';
@@ -30,7 +30,7 @@ interface PullParts {
  */
 export class WakePuller implements WakePull {
   private readonly stopping = new AbortController();
-  private readonly running = new Set<Promise<void>>();
+  private readonly running = new SlotSet<Promise<void>>();
   private readonly next: NextMessage;
   private recovering = false;
   private failures = 0;
@@ -98,10 +98,10 @@ export class WakePuller implements WakePull {
   }
 
   private hold(work: Promise<void>): void {
-    this.running.add(work);
+    const remove = this.running.add(work);
     this.reportSlots();
     void work.finally(() => {
-      this.running.delete(work);
+      remove();
       this.reportSlots();
       this.ask();
     });

@@ -48,12 +48,12 @@ export class ProtocolSockets {
       const socket = await this.shakeHands(request, upgrade);
       if (socket === null) return;
       const writer = new SocketWriter(socket, { stallMs: STALL_MS, slowReaders });
-      registry.add(writer);
+      const remove = registry.add(writer);
       try {
         const ports = this.portsOf(thread, request, reply);
         await new ProtocolSocket(ports, { thread, socket, writer, beatMs: this.settings.heartbeatMs }).closed();
       } finally {
-        registry.remove(writer);
+        remove();
       }
     } finally {
       release();

@@ -1,6 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { RequestValue } from '../../http/request-value.js';
 
 /** A connection on which a client asked for WebSocket. */
 export interface Upgrade {
@@ -8,10 +9,10 @@ export interface Upgrade {
   readonly head: Buffer;
 }
 
-const upgrades = new WeakMap<IncomingMessage, Upgrade>();
+const upgrades = new RequestValue<Upgrade>('upgrade');
 
 /** Whether the request asks for WebSocket. */
-export const isUpgrade = ({ raw }: FastifyRequest): boolean => upgrades.has(raw);
+export const isUpgrade = ({ raw }: FastifyRequest): boolean => upgrades.get(raw) !== undefined;
 
 export const upgradeOf = ({ raw }: FastifyRequest): Upgrade | undefined => upgrades.get(raw);
 

@@ -67,7 +67,7 @@ export class LongAnswers {
   }
 
   private async write(answer: LongAnswer, writer: SseWriter): Promise<void> {
-    this.open.registry.add(writer);
+    const remove = this.open.registry.add(writer);
     try {
       await answer.write(writer);
     } catch (error) {
@@ -82,7 +82,7 @@ export class LongAnswers {
         writer.cut('shutdown');
       }
     } finally {
-      this.open.registry.remove(writer);
+      remove();
     }
   }
 

@@ -1,4 +1,5 @@
 import { QuotaError, type QuotaUse, UnavailableError } from '@caribou/contracts';
+import { SlotSet } from '@caribou/core';
 
 /** A long response, or a socket. */
 export interface OpenStream {
@@ -7,7 +8,7 @@ export interface OpenStream {
 
 /** The long responses of this process. They are counted per user, and broken off when the process stops. */
 export class StreamRegistry {
-  private readonly writers = new Set<OpenStream>();
+  private readonly writers = new SlotSet<OpenStream>();
   private readonly perUser = new Map<string, number>();
   private closed = false;
 
@@ -49,12 +50,9 @@ export class StreamRegistry {
     };
   }
 
-  add(writer: OpenStream): void {
-    this.writers.add(writer);
-  }
-
-  remove(writer: OpenStream): void {
-    this.writers.delete(writer);
+  /** @returns a function that removes it */
+  add(writer: OpenStream): () => void {
+    return this.writers.add(writer);
   }
 
   /** Breaks off every response without an end, so that clients reconnect to another gateway, and opens no more. Runs are not affected. */
