@@ -119,7 +119,7 @@ export class RunExecutor {
     return { ...(await claiming), offered };
   }
 
-  private async execute(run: ActiveRun, early: EarlyRun): Promise<Handling> {
+  private async execute(run: StartedRun, early: EarlyRun): Promise<Handling> {
     const { metrics } = this.ports;
     const outcome = await this.runToCompletion(run, early);
     const durationMs = Math.round(run.ageMs());

@@ -11,15 +11,15 @@ interface IdleMemoryOptions {
   readonly busyShare: number;
   /** Growth of the heap since the last collection that justifies another one, in bytes. */
   readonly grownBytes: number;
-  /** How long the process must have been idle, in milliseconds; not while it starts. */
+  /** How long a process that has worked must have been idle, in milliseconds. */
   readonly idleMs: number;
-  /** Time after the start in which one idle check is enough, in milliseconds. */
-  readonly startMs: number;
+  /** Processor time up to which a process has only started, and one idle check is enough, in milliseconds. */
+  readonly startCpuMs: number;
 }
 
 const DEFAULTS: IdleMemoryOptions = {
   ...{ checkMs: 10_000, busyShare: 0.02, grownBytes: 12 * MiB },
-  ...{ idleMs: 300_000, startMs: 60_000 },
+  ...{ idleMs: 300_000, startCpuMs: 5_000 },
 };
 
 /** Collects garbage, then calls back. */
@@ -30,7 +30,7 @@ export type Collect = (onDone: () => void) => void;
  * load needed, and collects old objects only when new ones are allocated, so an idle process would retain both. A
  * collection takes some 50 ms, and none takes place under load.
  *
- * It is rare after the start: objects of many classes exist only while there is work, and V8 discards the machine code that expects
+ * It is rare in a process that has worked: objects of many classes exist only while there is work, and V8 discards the machine code that expects
  * such a class once no object of it is left. The first two thousand turns after a collection cost up to 2.5 times as much.
  *
  * @returns a function that stops the checks
@@ -39,9 +39,8 @@ export function releaseMemoryWhenIdle(
   options: Partial<IdleMemoryOptions> = {},
   collect: Collect = collectAll,
 ): () => void {
-  const { checkMs, busyShare, grownBytes, idleMs, startMs } = { ...DEFAULTS, ...options };
+  const { checkMs, busyShare, grownBytes, idleMs, startCpuMs } = { ...DEFAULTS, ...options };
   let leftBytes = 0;
-  let runsForMs = 0;
   let idleForMs = 0;
   let before = performance.eventLoopUtilization();
   const timer = setInterval(() => {
@@ -49,8 +48,7 @@ export function releaseMemoryWhenIdle(
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
     idleForMs = utilization > busyShare ? 0 : idleForMs + checkMs;
-    runsForMs += checkMs;
-    if (idleForMs < (runsForMs <= startMs ? checkMs : idleMs) || heapBytes() - leftBytes < grownBytes) return;
+    if (idleForMs < (cpuMs() <= startCpuMs ? checkMs : idleMs) || heapBytes() - leftBytes < grownBytes) return;
     idleForMs = 0;
     collect(() => {
       leftBytes = heapBytes();
@@ -60,6 +58,11 @@ export function releaseMemoryWhenIdle(
   timer.unref();
   return () => clearInterval(timer);
 }
+
+const cpuMs = (): number => {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+};
 
 const heapBytes = (): number => getHeapStatistics().total_physical_size;
 
