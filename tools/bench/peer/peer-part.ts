@@ -10,7 +10,7 @@ import { SIZED_RESULT_CONFIG, toolTurn } from '../tool-turn.js';
 import { floorTarget, langGraphTarget, type Target } from '../turns.js';
 import { startPeer } from './peer-process.js';
 
-const WARM_UP_TURNS = 2_500;
+const WARM_UP_TURNS = 5_000;
 /** Characters of the result of the trivial tool. */
 const TRIVIAL_CHARS = 16;
 
