@@ -1,6 +1,6 @@
 export { retryWhileUnavailable } from './follow/retry-while-unavailable.js';
 export { type Followed, type FollowPorts, RunFollower } from './follow/run-follower.js';
-export type { AfterCancel, Claimed, RunPorts } from './active-run.js';
+export type { AfterCancel, RunPorts } from './active-run.js';
 export { type LeaseClocks, LeaseKeeper } from './leases/lease-keeper.js';
 export { type AgentInput, type AgentLoop, type EarlyRun, RunExecutor, type RunExecutorPorts } from './run-executor.js';
 export { OrphanTakeover } from './orphan-takeover.js';
