@@ -29,8 +29,6 @@ interface LocalPod {
 export type PodFate = 'start' | ((status: Json) => void);
 
 const CONTAINER = 'sandbox';
-/** Tests that run at the same time have other numbers. */
-const NETWORKS_PER_PROCESS = 256;
 
 /**
  * A scheduler and a node that start the pods of a fake API server as processes of this machine, in namespaces of their
@@ -42,7 +40,6 @@ export class FakeKubelet {
   private readonly pods = new Map<string, LocalPod>();
   private readonly root = mkdtempSync(join(tmpdir(), 'caribou-kubelet-'));
   private readonly stopFollowing: () => void;
-  private networks = 0;
   private isLost = false;
 
   constructor(private readonly options: FakeKubeletOptions) {
@@ -107,9 +104,8 @@ export class FakeKubelet {
 
   private async start(local: LocalPod, pod: StoredPod): Promise<void> {
     const { name } = pod.metadata;
-    const index = (process.pid % 256) * NETWORKS_PER_PROCESS + (this.networks++ % NETWORKS_PER_PROCESS);
     mkdirSync(local.folder);
-    const network = await createPodNetwork(index, this.options.egress());
+    const network = await createPodNetwork(this.options.egress());
     local.network = network;
     const { image, seccomp } = this.options;
     const started = startPodProcess({

@@ -1,4 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 
@@ -36,10 +37,16 @@ export function openNodeAddress(): void {
 
 /**
  * Makes a network whose pod connects to nothing but the allowed ports of this machine, as by a network policy; everything
- * else is rejected. `index` distinguishes the networks of this machine, up to 65,535 of them.
+ * else is rejected.
+ *
+ * @param pick a number for the network, 0 to 65,535; called again while another network of this machine has it
  */
-export async function createPodNetwork(index: number, egress: AllowedEgress): Promise<PodNetwork> {
-  const namespace = `caribou-pod-${index}`;
+export async function createPodNetwork(
+  egress: AllowedEgress,
+  pick: () => number = () => randomInt(MAX_NETWORKS),
+): Promise<PodNetwork> {
+  const index = await addNamespace(pick);
+  const namespace = namespaceOf(index);
   const host = `cbp${index}`;
   const address = `100.126.${Math.floor(index / 256)}.${index % 256}`;
   const inside = `ip netns exec ${namespace}`;
@@ -48,7 +55,6 @@ export async function createPodNetwork(index: number, egress: AllowedEgress): Pr
   );
   const script = [
     'set -e',
-    `ip netns add ${namespace}`,
     `ip link add ${host} type veth peer name ${INTERFACE} netns ${namespace}`,
     `ip link set ${host} up`,
     `ip route replace ${address}/32 dev ${host}`,
@@ -74,4 +80,24 @@ export async function createPodNetwork(index: number, egress: AllowedEgress): Pr
     throw error;
   }
   return { namespace, address, remove };
+}
+
+/** Networks that one machine can have, as their number is a part of their address. */
+const MAX_NETWORKS = 65_536;
+const MAX_TRIES = 100;
+
+const namespaceOf = (index: number): string => `caribou-pod-${index}`;
+
+/** Adds a namespace under a number that no process of this machine uses, and returns the number. */
+async function addNamespace(pick: () => number): Promise<number> {
+  for (let tries = 1; ; tries += 1) {
+    const index = pick();
+    try {
+      await run('ip', ['netns', 'add', namespaceOf(index)]);
+      return index;
+    } catch (error) {
+      const isTaken = String(error).includes('File exists');
+      if (!isTaken || tries === MAX_TRIES) throw error;
+    }
+  }
 }
