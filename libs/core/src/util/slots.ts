@@ -1,7 +1,7 @@
 /**
  * Members that come and go all the time, such as open streams, in the order of their slots.
  *
- * It stands in for a `Set`. V8 links the table that a `Set` or `Map` has outgrown to the next one, with its members of that time, and
+ * It replaces a `Set`. V8 links the table that a `Set` or `Map` has outgrown to the next one, with its members of that time, and
  * collects young objects without looking whether an older table is alive: once one of these tables is among the old objects, all later
  * ones, and with them all members and what these refer to, stay in memory until the next full collection.
  */
@@ -32,7 +32,7 @@ export class SlotSet<Member extends object> implements Iterable<Member> {
   }
 }
 
-/** The same with a key for each member: what stands in for a `Map` from strings. */
+/** The same with a key for each member: it replaces a `Map` from strings. */
 export class SlotMap<Value extends object> {
   private readonly slotOf = new Map<string, number>();
   private readonly slots: (Value | undefined)[] = [];
