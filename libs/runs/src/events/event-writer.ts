@@ -1,8 +1,9 @@
-import { newId, type NumberedEvent, omitUndefined, type RunEvent } from '@caribou/contracts';
+import type { NumberedEvent, RunEvent } from '@caribou/contracts';
 import type { Clock } from '@caribou/core';
 import type { RunLease, RunStore, ShownEvents } from '@caribou/state';
 import { coalesce } from './coalesce.js';
 import { FlushWindow } from './flush-window.js';
+import { OpenMessage } from './open-message.js';
 
 /** Receives the events of runs. A lost publication only delays watchers, so it never throws. */
 export interface EventPublisher {
@@ -82,11 +83,7 @@ export class EventWriter {
   /** A write with events that were published has failed: nothing but the run's end is written from now on. */
   private isIncomplete = false;
   private writtenBytes: WrittenBytes = { state: 0, log: undefined };
-  private openMessageId: string | null = null;
-  /** The open message as the log knows it. */
-  private loggedMessageId: string | null = null;
-  /** The same, until the message begins. */
-  private nextMessageId: string | undefined;
+  private readonly message = new OpenMessage();
   private roomWaiters: (() => void)[] = [];
   private readonly window: FlushWindow;
 
@@ -128,11 +125,9 @@ export class EventWriter {
     });
   }
 
-  /** The id for the next message of the model: the one that the log knows from the last commit, once; then new ones. */
+  /** An id for the next message of the model; the first one after a commit is that which the commit opened, if it did. */
   takeMessageId(): string {
-    const id = this.nextMessageId ?? newId();
-    this.nextMessageId = undefined;
-    return id;
+    return this.message.takeId();
   }
 
   /** Resolves when all earlier events are appended, so that the log is complete, or when an append has failed. */
@@ -192,8 +187,7 @@ export class EventWriter {
 
   /** A commit closes the open message, and counts as an append of the one that follows. */
   private openNext(messageId: string | undefined): void {
-    this.nextMessageId = messageId;
-    this.loggedMessageId = this.openMessageId = messageId ?? null;
+    this.message.noteCommit(messageId);
     if (messageId !== undefined) this.window.begin();
   }
 
@@ -223,20 +217,12 @@ export class EventWriter {
     const shown: NumberedEvent[] = [];
     for (const event of queue.slice(from)) {
       const seq = this.shownSeq + shown.length + 1;
-      if (!this.belongsToOpenMessage(event) || seq > this.lastSeq + MAX_SHOWN_AHEAD) break;
+      if (!this.message.has(event) || seq > this.lastSeq + MAX_SHOWN_AHEAD) break;
       shown.push({ seq, event });
     }
     if (shown.length === 0) return;
     this.shownSeq += shown.length;
     this.publisher.publishEvents(this.lease.runId, shown, this.lastSeq);
-  }
-
-  private belongsToOpenMessage(event: RunEvent): boolean {
-    if (this.loggedMessageId === null) return false;
-    if (event.kind === 'task.start') return true;
-    return (
-      (event.kind === 'model.start' || event.kind === 'message.delta') && event.message_id === this.loggedMessageId
-    );
   }
 
   /** Publishes what was appended, without what was published before. */
@@ -277,23 +263,11 @@ export class EventWriter {
   }
 
   private async append(batch: readonly RunEvent[]): Promise<void> {
-    const dropped: string[] = [];
-    for (const event of batch) {
-      if (event.kind === 'message.delta' || event.kind === 'model.start') this.openMessageId = event.message_id;
-      if (event.kind === 'run.start' && event.dropped_message_ids.length > 0) {
-        dropped.push(...event.dropped_message_ids);
-        this.openMessageId = null;
-      }
-    }
-    const openMessageId = this.openMessageId === this.loggedMessageId ? undefined : this.openMessageId;
-    const options = {
-      ...omitUndefined({ openMessageId, dropped: dropped.length === 0 ? undefined : dropped }),
-      after: this.lastSeq,
-    };
+    const options = { ...this.message.changeBy(batch), after: this.lastSeq };
     this.window.begin();
     const appended = await this.options.retry(() => this.store.append(this.lease, batch, options));
     this.window.end();
-    this.loggedMessageId = this.openMessageId;
+    this.message.noteAppended();
     this.eventsInFlight = 0;
     this.publishAppended(appended);
     if (!this.held) this.showStreamedText(this.queue);
