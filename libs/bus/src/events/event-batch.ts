@@ -1,12 +1,16 @@
 import { EventBatch, type NumberedEvent, RunEvent } from '@caribou/contracts';
 
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+
+/** UTF-8 has at most this number of bytes for a UTF-16 unit; texts are counted only where this estimate exceeds the limit. */
+const MAX_BYTES_PER_UNIT = 3;
+/** What a batch has besides its events. */
+const ENVELOPE_BYTES = 80;
 
 const kinds: ReadonlySet<string> = new Set(RunEvent.options.map((option) => option.shape.kind.value));
 
 /** A batch without events. It says that the log has events up to `seq`; readers that lack some read them there. */
-export const encodeMarker = (seq: number): Uint8Array => encoder.encode(JSON.stringify({ first: seq, events: [] }));
+export const encodeMarker = (seq: number): Uint8Array => Buffer.from(JSON.stringify({ first: seq, events: [] }));
 
 /** Events to publish. */
 export interface Publication {
@@ -17,7 +21,7 @@ export interface Publication {
 
 /**
  * Splits events into batches to publish, each of at most `maxBytes`; an event that exceeds this alone becomes a marker.
- * A hole in the numbers begins a new batch. Without events, the result is a marker.
+ * A hole in the numbers begins a new batch. What the log has beyond the events is said by a marker.
  */
 export function encodeBatches({ events, logged }: Publication, maxBytes: number): Uint8Array[] {
   const last = events.at(-1);
@@ -28,16 +32,16 @@ export function encodeBatches({ events, logged }: Publication, maxBytes: number)
   let parts: string[] = [];
   let bytes = 0;
   const flush = (): void => {
-    if (parts.length > 0) batches.push(encoder.encode(`{"first":${first}${ahead},"events":[${parts.join(',')}]}`));
+    if (parts.length > 0) batches.push(Buffer.from(`{"first":${first}${ahead},"events":[${parts.join(',')}]}`));
     parts = [];
     bytes = 0;
   };
   for (const { seq, event } of events) {
     const text = JSON.stringify(event);
-    const size = Buffer.byteLength(text) + 1;
-    const envelope = 80;
-    if (seq !== first + parts.length || bytes + size + envelope > maxBytes) flush();
-    if (size + envelope > maxBytes) {
+    const most = text.length * MAX_BYTES_PER_UNIT + 1;
+    const size = bytes + most + ENVELOPE_BYTES <= maxBytes ? most : Buffer.byteLength(text) + 1;
+    if (seq !== first + parts.length || bytes + size + ENVELOPE_BYTES > maxBytes) flush();
+    if (size + ENVELOPE_BYTES > maxBytes) {
       if (seq <= logged) batches.push(encodeMarker(seq));
       continue;
     }
@@ -46,6 +50,7 @@ export function encodeBatches({ events, logged }: Publication, maxBytes: number)
     bytes += size;
   }
   flush();
+  if (last.seq < logged) batches.push(encodeMarker(logged));
   return batches;
 }
 

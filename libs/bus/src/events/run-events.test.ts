@@ -18,7 +18,7 @@ describe('event batches', () => {
         fc.string({ unit: 'grapheme', maxLength: 3 }),
         (sizes, limit, filler) => {
           const events = sizes.map((size, index) => custom(index + 5, filler.repeat(size)));
-          const batches = encodeBatches({ events, logged: 1_000 }, limit);
+          const batches = encodeBatches({ events, logged: events.at(-1)?.seq ?? 1_000 }, limit);
           const read = batches.flatMap((batch) => decodeBatch(batch)?.events ?? []);
           const fits = ({ event }: NumberedEvent): boolean => Buffer.byteLength(JSON.stringify(event)) + 81 <= limit;
           expect(batches.every(({ length }) => length <= limit)).toBe(true);
@@ -86,7 +86,8 @@ describe('run events', () => {
     for (let seq = 1; seq <= 200; seq += 1) runner.publishEvents('run-1', [custom(seq, 'x')], seq);
     await waitFor(() => seen.seqs.length === 200, { what: 'all events' });
     const all = Array.from({ length: 200 }, (_, index) => index + 1);
-    expect(seen).toEqual({ seqs: all, logged: all, markers: [], gaps: 0 });
+    // What is published in one turn of the event loop is one message.
+    expect(seen).toEqual({ seqs: all, logged: [200], markers: [], gaps: 0 });
   });
 
   test('events that are not in the log yet say up to which number it has events, and later that it has them', async () => {
@@ -94,6 +95,7 @@ describe('run events', () => {
     const { seen } = await watch(gateway, 'run-1');
     runner.publishEvents('run-1', [custom(4, 'x'), custom(5, 'x')], 3);
     runner.publishEvents('run-1', [custom(6, 'x'.repeat(70_000))], 3);
+    await waitFor(() => seen.seqs.length === 2, { what: 'the events that fit' });
     runner.publishEvents('run-1', [], 6);
     await waitFor(() => seen.markers.length === 1, { what: 'the announcement' });
     expect(seen).toEqual({ seqs: [4, 5], logged: [3], markers: [6], gaps: 0 });

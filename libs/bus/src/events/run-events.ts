@@ -3,6 +3,7 @@ import { type Logger, SlotMap } from '@caribou/core';
 import type { RunEventListener, RunEvents, Unsubscribe } from '../connection/bus.js';
 import { decodeBatch, encodeBatches, encodeMarker } from './event-batch.js';
 import type { NatsLink } from '../connection/nats-link.js';
+import { PublicationQueue } from './publication-queue.js';
 
 const CONFIRM_TIMEOUT_MS = 2_000;
 /** Number of recently published runs that are remembered; the oldest are forgotten. */
@@ -92,20 +93,11 @@ function createSharedConfirm(link: NatsLink): () => Promise<boolean> {
 }
 
 /**
- * Publishes batches; those of all runs of one turn of the event loop share a write. After each connect, a marker is
- * published for recent runs, because what was sent on the lost connection may not have arrived, and events that
- * happened meanwhile were not sent.
+ * Publishes batches, as `PublicationQueue` joins them. After each connect, a marker is published for recent runs, because what was
+ * sent on the lost connection may not have arrived, and events that happened meanwhile were not sent.
  */
 function eventPublisher(link: NatsLink, logger: Logger): RunEvents['publishEvents'] {
   const recent = new Map<string, number>();
-  const outgoing: (() => void)[] = [];
-  const sendSoon = (runId: string, batches: () => readonly Uint8Array[]): void => {
-    outgoing.push(() => send(runId, batches));
-    if (outgoing.length > 1) return;
-    setImmediate(() => {
-      for (const sendOne of outgoing.splice(0)) sendOne();
-    });
-  };
   const remember = (runId: string, seq: number): void => {
     recent.delete(runId);
     recent.set(runId, seq);
@@ -120,14 +112,14 @@ function eventPublisher(link: NatsLink, logger: Logger): RunEvents['publishEvent
       logger.debug({ error: cause, runId }, 'nats: live events were not sent, watchers read the log later');
     }
   };
+  const maxBytes = (): number => (link.connection.info?.max_payload ?? 1_048_576) - ENVELOPE_BYTES;
+  const queue = new PublicationQueue((runId, publication) => send(runId, () => encodeBatches(publication, maxBytes())));
   link.onUp(() => {
     for (const [runId, seq] of recent) send(runId, () => [encodeMarker(seq)]);
   });
   return (runId: string, events: readonly NumberedEvent[], logged: number) => {
     if (logged === 0) return;
     remember(runId, logged);
-    if (!link.connected) return;
-    const maxBytes = (): number => (link.connection.info?.max_payload ?? 1_048_576) - ENVELOPE_BYTES;
-    sendSoon(runId, () => encodeBatches({ events, logged }, maxBytes()));
+    if (link.connected) queue.add(runId, { events, logged });
   };
 }

@@ -28,16 +28,23 @@ function guardLayer<Request, Result>(
   next: Call<Request, Result>,
 ): Call<Request, Result> {
   return async (request) => {
-    const running = new Set<Promise<Result>>();
+    let isRunning = false;
+    const run = async (inner: Request): Promise<Result> => {
+      isRunning = true;
+      try {
+        return await next(inner);
+      } finally {
+        isRunning = false;
+      }
+    };
     const result = await layer.call(request, (inner) => {
-      if (running.size > 0) return Promise.reject(new BugError(`${layer.name} called next() again before it settled`));
-      const call = next(inner).finally(() => running.delete(call));
-      running.add(call);
+      if (isRunning) return Promise.reject(new BugError(`${layer.name} called next() again before it settled`));
+      const call = run(inner);
       // A call that the layer did not await may fail later; by then the check below has reported the layer.
       call.catch(() => undefined);
       return call;
     });
-    if (running.size > 0) throw new BugError(`${layer.name} returned before its next() settled`);
+    if (isRunning) throw new BugError(`${layer.name} returned before its next() settled`);
     return result;
   };
 }

@@ -14,11 +14,10 @@ async function readAfter(...deltas: readonly ModelDelta[]): Promise<ModelDelta[]
 const texts = (text: string): ModelDelta[] => Array.from(text, (content) => ({ content }));
 
 describe(DeltaQueue, () => {
-  test('text that is in the queue before the reader asks for it is joined, four pieces at a time', async () => {
-    expect(await readAfter(...texts('abcdefghi'))).toEqual([
-      { content: 'abcd' },
-      { content: 'efgh' },
-      { content: 'i' },
+  test('text that is in the queue before the reader asks for it is joined, sixteen pieces at a time', async () => {
+    expect(await readAfter(...texts('abcdefghijklmnopqrstuvwxyz'))).toEqual([
+      { content: 'abcdefghijklmnop' },
+      { content: 'qrstuvwxyz' },
     ]);
   });
 

@@ -3,7 +3,7 @@ import type { ModelDelta } from '@caribou/core';
 type Result = IteratorResult<ModelDelta, undefined>;
 
 /** Maximum number of deltas joined into one: an answer that arrives in one burst is still shown in steps. */
-const MAX_JOINED_DELTAS = 4;
+const MAX_JOINED_DELTAS = 16;
 
 /**
  * Passes deltas from the connection to one reader, in order. It ends once, by `finish`, `fail` or the reader's `return`;

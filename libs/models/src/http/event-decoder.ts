@@ -22,7 +22,7 @@ export class EventDecoder {
 
   write(bytes: Buffer): void {
     const text = this.#text.write(bytes);
-    const lines = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
+    const lines = endOfLines(text);
     if (lines > 0) this.#parser.feed(this.#take() + text.slice(0, lines));
     if (lines >= text.length) return;
     this.#unfinished.push(text.slice(lines));
@@ -40,4 +40,10 @@ export class EventDecoder {
     this.#unfinishedChars = 0;
     return text;
   }
+}
+
+/** Where the last complete line of the text ends; 0 when it has none. Few servers end lines with \r, so only the rest is searched for it. */
+function endOfLines(text: string): number {
+  const end = text.lastIndexOf('\n') + 1;
+  return end + text.slice(end).lastIndexOf('\r') + 1;
 }

@@ -47,9 +47,10 @@ export class FrameParser {
 
 /** The text of a frame that is like the pattern in everything else; undefined for another frame. */
 function textBetween(data: string, { before, after }: Pattern): string | undefined {
-  const length = data.length - before.length - after.length;
-  if (length < 0 || !data.startsWith(before) || !data.endsWith(after)) return undefined;
-  const text = data.slice(before.length, before.length + length);
+  const end = data.length - after.length;
+  // Slices are compared as memory; `startsWith` in optimized code compares one character after the other.
+  if (end < before.length || data.slice(0, before.length) !== before || data.slice(end) !== after) return undefined;
+  const text = data.slice(before.length, end);
   return isPlain(text) ? text : textOrUndefined(`"${text}"`);
 }
 

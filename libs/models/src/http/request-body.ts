@@ -1,27 +1,56 @@
 import { isRecord } from '@caribou/contracts';
-import { memoize } from '@caribou/core';
+import { memoize, memoizeRecent } from '@caribou/core';
 
-const END = Buffer.from(']}');
+/** From this number of UTF-16 units on a system prompt is encoded once. */
+const MIN_PROMPT_UNITS = 1_024;
+
+/** JSON that is encoded already, or not yet. */
+type Piece = Buffer | string;
 
 /**
- * Encodes a request as JSON. Tools are most of it and the same in nearly all requests, so each tool is encoded once; they
- * follow the other fields.
+ * Encodes a request as JSON. Tools and the system prompt are most of it and the same in nearly all requests, so each is encoded once;
+ * messages and tools follow the other fields.
  */
 export function encodeBody(body: object): Buffer {
-  const { tools, ...fields }: { readonly tools?: unknown } = body;
+  const { tools, messages, ...fields }: { readonly tools?: unknown; readonly messages?: unknown } = body;
   const json = JSON.stringify(fields);
-  if (tools === undefined) return Buffer.from(json);
-  const start = json === '{}' ? '{"tools":' : `${json.slice(0, -1)},"tools":`;
-  if (!Array.isArray(tools)) return Buffer.from(`${start}${JSON.stringify(tools)}}`);
-  const [first = NOTHING, ...others] = tools.map(encodeTool);
-  return Buffer.concat([Buffer.from(`${start}[`), first.subarray(1), ...others, END]);
+  const members: Piece[][] = json === '{}' ? [] : [[json.slice(1, -1)]];
+  if (messages !== undefined) members.push(['"messages":', ...encodeMessages(messages)]);
+  if (tools !== undefined) members.push(['"tools":', ...encodeTools(tools)]);
+  return toBuffer(['{', ...members.flatMap((member, index) => (index === 0 ? member : [',', ...member])), '}']);
 }
 
-const NOTHING = Buffer.alloc(0);
+function toBuffer(pieces: readonly Piece[]): Buffer {
+  const buffers: Buffer[] = [];
+  let text = '';
+  for (const piece of pieces) {
+    if (typeof piece === 'string') {
+      text += piece;
+      continue;
+    }
+    buffers.push(Buffer.from(text), piece);
+    text = '';
+  }
+  return Buffer.concat([...buffers, Buffer.from(text)]);
+}
 
-/** The JSON of a tool after a comma. */
-const encodeTool = (tool: unknown): Buffer => (isRecord(tool) ? encodeOnce(tool) : withComma(tool));
+/** Only the first message is a system prompt (to-provider.ts). */
+function encodeMessages(messages: unknown): Piece[] {
+  const [first, ...others]: readonly unknown[] = Array.isArray(messages) ? messages : [];
+  const { content, ...fields } = isRecord(first) && first['role'] === 'system' ? first : {};
+  if (typeof content !== 'string' || content.length < MIN_PROMPT_UNITS) return [JSON.stringify(messages)];
+  const rest = others.length === 0 ? ']' : `,${JSON.stringify(others).slice(1)}`;
+  return [`[${JSON.stringify(fields).slice(0, -1)},"content":`, encodePrompt(content), `}${rest}`];
+}
 
-const withComma = (tool: unknown): Buffer => Buffer.from(`,${JSON.stringify(tool)}`);
+const encodePrompt = memoizeRecent((text) => Buffer.from(JSON.stringify(text)));
 
-const encodeOnce = memoize((tool: Readonly<Record<string, unknown>>) => withComma(tool));
+function encodeTools(tools: unknown): Piece[] {
+  if (!Array.isArray(tools)) return [JSON.stringify(tools)];
+  return ['[', ...tools.flatMap((tool, index) => (index === 0 ? [encodeTool(tool)] : [',', encodeTool(tool)])), ']'];
+}
+
+const encodeTool = (tool: unknown): Piece => (isRecord(tool) ? encodeOnce(tool) : JSON.stringify(tool));
+
+/** The JSON of a tool. */
+const encodeOnce = memoize((tool: Readonly<Record<string, unknown>>) => Buffer.from(JSON.stringify(tool)));

@@ -8,7 +8,7 @@ type Chunk = NonNullable<Delta['tool_call_chunks']>[number];
 const MAX_JOINED_UNITS = 16_384;
 
 /** Maximum number of deltas joined into one: an answer that arrives in one burst is still shown in steps. */
-const MAX_JOINED_DELTAS = 4;
+const MAX_JOINED_DELTAS = 16;
 
 /**
  * Joins consecutive deltas of the same message, so that a slow log delays frames but loses no tokens. The concatenation

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type Message, omitUndefined } from '@caribou/contracts';
-import type { ModelCall, OmittedMessages, TracedEdit, TracedRange, TracedRequest, TracedText } from '@caribou/core';
+import {
+  memoizeRecent,
+  type ModelCall,
+  type OmittedMessages,
+  type TracedEdit,
+  type TracedRange,
+  type TracedRequest,
+  type TracedText,
+} from '@caribou/core';
 import { LRUCache } from 'lru-cache';
 import { editsOf } from './message-edits.js';
 
@@ -29,7 +37,7 @@ export function tracedRequest(call: ModelCall, { before, after = [] }: StepMessa
       temperature: call.temperature,
       max_tokens: call.maxTokens,
     }),
-    system: knownText(call.system),
+    system: systemText(call.system),
     tools: toolsText(call.tools),
     messages: messageParts(call.messages, { before, after }),
   };
@@ -91,7 +99,9 @@ function messageText(message: Message): TracedText {
   return text;
 }
 
-/** System prompts, and messages such as the context of a thread. */
+const systemText = memoizeRecent(toText);
+
+/** Messages such as the context of a thread. */
 const texts = new LRUCache<string, TracedText>({
   max: 1_000,
   maxSize: 8 * 1024 * 1024,
