@@ -1,15 +1,21 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { BugError } from '@caribou/contracts';
 import { compressTexts, expandText, type StoredText, toStoredText } from '../redis/stored-text.js';
+import { abbreviate, expandPhrases } from './phrases.js';
 
 /**
- * The stored form of the text of a step: as it is, or compressed. A short one, of which most traces consist, has the first byte 0xfe
- * and is raw deflate with the dictionary below; a longer one has the form of messages (redis/stored-text.ts).
+ * The stored form of the text of a step: as it is, or with a first byte that no text in UTF-8 has:
+ *
+ *   0xfd   abbreviated (phrases.ts): a short text, of which most traces consist
+ *   0xfe   raw deflate with the dictionary below
+ *   0xff   a longer one, in the form of messages (redis/stored-text.ts)
  */
-const PACKED = 0xfe;
+const ABBREVIATED = 0xfd;
+const DEFLATED = 0xfe;
 const MIN_BYTES = 120;
+const MAX_ABBREVIATED_BYTES = 1_024;
 /** Up to this size the work is done at once: some 30 µs. */
-const MAX_PACKED_BYTES = 4 * 1024;
+const MAX_DEFLATED_BYTES = 4 * 1024;
 
 /**
  * What the texts of steps often have (step-text.ts), the most frequent last. It never changes, as stored texts need exactly this
@@ -25,18 +31,22 @@ const dictionary = Buffer.from(
 );
 
 export async function packText(text: string): Promise<StoredText> {
+  if (text.length < MIN_BYTES) return text;
+  if (text.length <= MAX_ABBREVIATED_BYTES) return withFirst(ABBREVIATED, Buffer.from(abbreviate(text)));
   const plain = Buffer.from(text);
-  if (plain.length < MIN_BYTES) return text;
-  if (plain.length > MAX_PACKED_BYTES) return (await compressTexts([text]))[0] ?? text;
+  if (plain.length > MAX_DEFLATED_BYTES) return (await compressTexts([text]))[0] ?? text;
   const packed = deflateRawSync(plain, { dictionary, memLevel: 4, windowBits: 12, chunkSize: plain.length });
-  return packed.length + 1 < plain.length ? Buffer.concat([Buffer.of(PACKED), packed]) : text;
+  return packed.length + 1 < plain.length ? withFirst(DEFLATED, packed) : text;
 }
+
+const withFirst = (byte: number, form: Buffer): Buffer => Buffer.concat([Buffer.of(byte), form]);
 
 /** @throws {BugError} for a form that this version does not know, or a damaged one */
 export async function unpackText(stored: Buffer): Promise<string> {
-  if (stored[0] !== PACKED) return await expandText(toStoredText(stored));
+  if (stored[0] === ABBREVIATED) return expandPhrases(stored.subarray(1).toString());
+  if (stored[0] !== DEFLATED) return await expandText(toStoredText(stored));
   try {
-    return inflateRawSync(stored.subarray(1), { dictionary, maxOutputLength: MAX_PACKED_BYTES }).toString();
+    return inflateRawSync(stored.subarray(1), { dictionary, maxOutputLength: MAX_DEFLATED_BYTES }).toString();
   } catch (error) {
     throw new BugError('the store holds a step of a trace that is damaged', { cause: error });
   }
