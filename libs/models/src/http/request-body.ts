@@ -36,7 +36,8 @@ function toBuffer(pieces: readonly Piece[]): Buffer {
 
 /** Only the first message is a system prompt (to-provider.ts). */
 function encodeMessages(messages: unknown): Piece[] {
-  const [first, ...others]: readonly unknown[] = Array.isArray(messages) ? messages : [];
+  const list: readonly unknown[] = Array.isArray(messages) ? messages : [];
+  const [first, ...others] = list;
   const { content, ...fields } = isRecord(first) && first['role'] === 'system' ? first : {};
   if (typeof content !== 'string' || content.length < MIN_PROMPT_UNITS) return [JSON.stringify(messages)];
   const rest = others.length === 0 ? ']' : `,${JSON.stringify(others).slice(1)}`;

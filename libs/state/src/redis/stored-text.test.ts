@@ -35,6 +35,54 @@ describe(compressTexts, () => {
   });
 });
 
+describe('a short text that is mostly names', () => {
+  const answer = (content: string): string =>
+    JSON.stringify({
+      ...{ type: 'ai', id: '943e681d-2149-49b9-8c69-a5eb536dc10e', content },
+      additional_kwargs: {
+        token_usage_attribution: {
+          ...{ version: 1, kind: 'final_answer', shared_attribution: false, tool_call_ids: [], actions: [] },
+        },
+      },
+      response_metadata: { model_name: 'gpt', system_fingerprint: 'fp', finish_reason: 'stop' },
+      ...{ tool_calls: [], invalid_tool_calls: [] },
+      usage_metadata: {
+        ...{ input_tokens: 1723, output_tokens: 40, total_tokens: 1763 },
+        ...{ input_token_details: { cache_read: 0 }, output_token_details: { reasoning: 0 } },
+      },
+    });
+  const FORM = 0xfc;
+
+  test.each(['Yes.', 'Grüße – 👋 \n\t"quoted" \u2028', '\ud83d half'])(
+    '%j is abbreviated and read again',
+    async (content) => {
+      const form = await compressed(answer(content));
+
+      expect(form[0]).toBe(FORM);
+      expect(form.length).toBeLessThan(Buffer.byteLength(answer(content)) / 2);
+      expect(form.readUInt32BE(1)).toBe(Buffer.byteLength(answer(content)));
+      expect(await expandTexts(['', form, answer(content)])).toEqual(['', answer(content), answer(content)]);
+    },
+  );
+
+  test('is not abbreviated where it is no JSON and has characters that are codes', async () => {
+    const text = `${answer('Yes.')}\n`;
+    const form = await compressed(text);
+    expect(form[0]).not.toBe(FORM);
+    expect(await expandText(form)).toBe(text);
+  });
+
+  test('is compressed when its content is most of it', async () => {
+    const form = await compressed(answer('word '.repeat(80)));
+    expect(form[0]).not.toBe(FORM);
+  });
+
+  test('written by this version stays readable', async () => {
+    const form = await compressed(answer('Yes.'));
+    expect(form.toString('base64')).toMatchInlineSnapshot(`"/AAAAfcCOTQzZTY4MWQtMjE0OS00OWI5LThjNjktYTVlYjUzNmRjMTBlBFllcy4HGQhncHQMZnANMTcyMxI0MBMxNzYzFDAVMB0="`);
+  });
+});
+
 describe(compressShared, () => {
   const texts = ['', ...Array.from({ length: 40 }, (_, at) => `${at} `.repeat(300)), 'short'];
 

@@ -2,25 +2,30 @@ import { promisify } from 'node:util';
 import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync, type ZlibOptions } from 'node:zlib';
 import { BugError } from '@caribou/contracts';
 import { LRUCache } from 'lru-cache';
+import { messagePhrases } from './message-phrases.js';
 
 /**
- * The JSON of a message as the log of a thread holds it: as text, or compressed (a buffer):
+ * The JSON of a message as the log of a thread holds it: as text, or shorter (a buffer):
  *
- *   byte 0       0xff: raw deflate with the dictionary below
+ *   byte 0       0xff: raw deflate with the dictionary below; 0xfc: abbreviated (message-phrases.ts)
  *   bytes 1–4    bytes of the text, big endian; `includes/stored-text.lua` reads them, as limits count the text
- *   bytes 5–     the compressed text
+ *   bytes 5–     the shorter text
  *
  * Each text has a form of its own, and both are always readable.
  */
 export type StoredText = string | Buffer;
 
 const COMPRESSED = 0xff;
+const ABBREVIATED = 0xfc;
 const HEADER_BYTES = 5;
 /** No text in UTF-8 contains this byte or a greater one, so binary values begin with one. */
 const FIRST_BINARY = 0xf8;
 
 /** A shorter text is stored as it is: little would be saved, and the texts of plain turns are short. */
 const MIN_BYTES = 400;
+/** A text up to this size of which abbreviating leaves at most this share is not compressed, which would take ten times as long. */
+const MAX_ABBREVIATED_BYTES = 1_024;
+const MAX_ABBREVIATED_SHARE = 0.5;
 /** Texts that are compressed within one turn of the event loop, in bytes: half a millisecond of work. */
 const DEFLATED_PER_TURN = 16 * 1024;
 /** Size of the pieces of a compressed text. */
@@ -62,13 +67,18 @@ export async function compressTexts(texts: readonly string[]): Promise<StoredTex
       stored.push(text);
       continue;
     }
+    const short = abbreviated(text);
+    if (short !== undefined) {
+      stored.push(short);
+      continue;
+    }
     const plain = Buffer.from(text);
     bytesLeft -= plain.length;
     // One piece of memory that is as large as the text, and not one of 16 KiB, takes the result.
     const options = { dictionary, chunkSize: Math.min(plain.length, MAX_CHUNK_BYTES), ...windowFor(plain.length) };
     const packed = bytesLeft >= 0 ? deflateRawSync(plain, options) : await deflateInPool(plain, options);
     if (bytesLeft < 0) bytesLeft = DEFLATED_PER_TURN;
-    stored.push(HEADER_BYTES + packed.length < plain.length ? withHeader(packed, plain.length) : text);
+    stored.push(HEADER_BYTES + packed.length < plain.length ? withHeader(COMPRESSED, packed, plain.length) : text);
   }
   return stored;
 }
@@ -93,9 +103,20 @@ export async function compressShared(texts: readonly string[]): Promise<StoredTe
   return texts.map((text, at) => known[at] ?? rest.next().value ?? text);
 }
 
-function withHeader(packed: Buffer, plainBytes: number): Buffer {
-  const header = Buffer.alloc(HEADER_BYTES);
-  header.writeUInt8(COMPRESSED);
+/** The characters of codes: JSON has none of them, but other texts may. */
+const CODES = /[\u0001-\u001f]/;
+
+/** The abbreviated form of a text that is mostly names, as a short answer is; undefined for others. */
+function abbreviated(text: string): Buffer | undefined {
+  if (text.length > MAX_ABBREVIATED_BYTES || CODES.test(text)) return undefined;
+  const short = messagePhrases.abbreviate(text);
+  if (short.length > text.length * MAX_ABBREVIATED_SHARE) return undefined;
+  return withHeader(ABBREVIATED, Buffer.from(short), Buffer.byteLength(text));
+}
+
+function withHeader(form: number, packed: Buffer, plainBytes: number): Buffer {
+  const header = Buffer.allocUnsafe(HEADER_BYTES);
+  header.writeUInt8(form);
   header.writeUInt32BE(plainBytes, 1);
   return Buffer.concat([header, packed]);
 }
@@ -114,6 +135,10 @@ export async function expandTexts(stored: readonly StoredText[]): Promise<string
       continue;
     }
     const plainBytes = plainBytesOf(form);
+    if (form[0] === ABBREVIATED) {
+      texts.push(messagePhrases.expand(form.subarray(HEADER_BYTES).toString()));
+      continue;
+    }
     bytesLeft -= plainBytes;
     texts.push(await expand(form, plainBytes, bytesLeft >= 0));
     if (bytesLeft < 0) bytesLeft = INFLATED_PER_TURN;
@@ -138,7 +163,8 @@ async function expand(form: Buffer, plainBytes: number, now: boolean): Promise<s
 }
 
 function plainBytesOf(form: Buffer): number {
-  if (form[0] === COMPRESSED && form.length > HEADER_BYTES) return form.readUInt32BE(1);
+  const isKnown = form[0] === COMPRESSED || form[0] === ABBREVIATED;
+  if (isKnown && form.length > HEADER_BYTES) return form.readUInt32BE(1);
   throw new BugError('the store holds a text in a form that this version does not know', {
     details: { firstByte: form[0] },
   });

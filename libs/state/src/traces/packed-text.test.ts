@@ -1,7 +1,7 @@
 import { deflateRawSync } from 'node:zlib';
 import fc from 'fast-check';
 import { packText, unpackText } from './packed-text.js';
-import { abbreviate, expandPhrases } from './phrases.js';
+import { stepPhrases } from './phrases.js';
 
 const step = (more: object = {}): string =>
   JSON.stringify({
@@ -60,9 +60,9 @@ describe('the stored text of a step', () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         const text = JSON.stringify(JSON.parse(json));
-        expect(expandPhrases(abbreviate(text))).toBe(text);
+        expect(stepPhrases.expand(stepPhrases.abbreviate(text))).toBe(text);
       }),
     );
-    expect(expandPhrases(abbreviate(step()))).toBe(step());
+    expect(stepPhrases.expand(stepPhrases.abbreviate(step()))).toBe(step());
   });
 });

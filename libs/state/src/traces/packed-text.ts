@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { BugError } from '@caribou/contracts';
 import { compressTexts, expandText, type StoredText, toStoredText } from '../redis/stored-text.js';
-import { abbreviate, expandPhrases } from './phrases.js';
+import { stepPhrases } from './phrases.js';
 
 /**
  * The stored form of the text of a step: as it is, or with a first byte that no text in UTF-8 has:
@@ -32,7 +32,7 @@ const dictionary = Buffer.from(
 
 export async function packText(text: string): Promise<StoredText> {
   if (text.length < MIN_BYTES) return text;
-  if (text.length <= MAX_ABBREVIATED_BYTES) return withFirst(ABBREVIATED, Buffer.from(abbreviate(text)));
+  if (text.length <= MAX_ABBREVIATED_BYTES) return withFirst(ABBREVIATED, Buffer.from(stepPhrases.abbreviate(text)));
   const plain = Buffer.from(text);
   if (plain.length > MAX_DEFLATED_BYTES) return (await compressTexts([text]))[0] ?? text;
   const packed = deflateRawSync(plain, { dictionary, memLevel: 4, windowBits: 12, chunkSize: plain.length });
@@ -43,7 +43,7 @@ const withFirst = (byte: number, form: Buffer): Buffer => Buffer.concat([Buffer.
 
 /** @throws {BugError} for a form that this version does not know, or a damaged one */
 export async function unpackText(stored: Buffer): Promise<string> {
-  if (stored[0] === ABBREVIATED) return expandPhrases(stored.subarray(1).toString());
+  if (stored[0] === ABBREVIATED) return stepPhrases.expand(stored.subarray(1).toString());
   if (stored[0] !== DEFLATED) return await expandText(toStoredText(stored));
   try {
     return inflateRawSync(stored.subarray(1), { dictionary, maxOutputLength: MAX_DEFLATED_BYTES }).toString();

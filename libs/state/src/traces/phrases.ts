@@ -1,7 +1,6 @@
-/**
- * What the texts of steps often have (step-text.ts). Each is stored as a code that begins with a control character, of which JSON has
- * none. The lists never change, as stored texts need exactly these; another list needs another first byte (packed-text.ts).
- */
+import { phraseCodec } from '../redis/phrase-codec.js';
+
+/** What the texts of steps often have (step-text.ts). The lists never change (`phraseCodec`). */
 const FREQUENT: readonly string[] = [
   ...[
     '{"n":',
@@ -55,21 +54,4 @@ const OTHERS: readonly string[] = [
   ],
 ];
 
-/** One of FREQUENT is U+0001 and so on, one of OTHERS is U+001F and a character from the space on. */
-const ESCAPE = '\u001f';
-const SPACE = 0x20;
-const phrases = new Map<string, string>([
-  ...FREQUENT.map((text, index) => [String.fromCharCode(index + 1), text] as const),
-  ...OTHERS.map((text, index) => [ESCAPE + String.fromCharCode(SPACE + index), text] as const),
-]);
-const codes = new Map(Array.from(phrases, ([code, text]) => [text, code]));
-
-const longestFirst = [...codes.keys()].sort((one, other) => other.length - one.length);
-const phrase = new RegExp(longestFirst.map((text) => text.replace(/[{}[\]|\\.]/g, '\\$&')).join('|'), 'g');
-const code = /\u001f.|[\u0001-\u001e]/g;
-
-/** The JSON with codes in place of phrases; a fifth of the time that zlib takes for a text of 400 characters, and as short. */
-export const abbreviate = (json: string): string => json.replace(phrase, (found) => codes.get(found) ?? found);
-
-/** The JSON of an abbreviated text. */
-export const expandPhrases = (text: string): string => text.replace(code, (found) => phrases.get(found) ?? found);
+export const stepPhrases = phraseCodec(FREQUENT, OTHERS);
