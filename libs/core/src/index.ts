@@ -15,6 +15,7 @@ export { RepeatedTask } from './util/repeated-task.js';
 export { KeyedMutex } from './util/keyed-mutex.js';
 export { Limiter } from './util/limiter.js';
 export { memoize } from './util/memoize.js';
+export { eventJson } from './util/event-json.js';
 export { memoizeRecent } from './util/recent-texts.js';
 export { SlotMap, SlotSet } from './util/slots.js';
 export { copyWith } from './util/copy-with.js';

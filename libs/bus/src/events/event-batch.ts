@@ -1,4 +1,5 @@
 import { EventBatch, type NumberedEvent, RunEvent } from '@caribou/contracts';
+import { eventJson } from '@caribou/core';
 
 const decoder = new TextDecoder();
 
@@ -37,7 +38,7 @@ export function encodeBatches({ events, logged }: Publication, maxBytes: number)
     bytes = 0;
   };
   for (const { seq, event } of events) {
-    const text = JSON.stringify(event);
+    const text = eventJson(event);
     const most = text.length * MAX_BYTES_PER_UNIT + 1;
     const size = bytes + most + ENVELOPE_BYTES <= maxBytes ? most : Buffer.byteLength(text) + 1;
     if (seq !== first + parts.length || bytes + size + ENVELOPE_BYTES > maxBytes) flush();

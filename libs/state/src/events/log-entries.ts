@@ -1,4 +1,5 @@
-import type { NumberedEvent, RunEvent, RunEventOf } from '@caribou/contracts';
+import { BugError, type NumberedEvent, type RunEvent, type RunEventOf } from '@caribou/contracts';
+import { eventJson } from '@caribou/core';
 import { parseStored } from '../redis/stored-json.js';
 
 type Delta = RunEventOf<'message.delta'>;
@@ -119,7 +120,8 @@ function countJoinable(events: readonly RunEvent[], from: number): number {
 
 function textOf(events: readonly RunEvent[]): string {
   const [first] = events;
-  if (events.length < 2 || first?.kind !== 'message.delta') return JSON.stringify(first);
+  if (first === undefined) throw new BugError('an entry of the log has no event');
+  if (events.length < 2 || first.kind !== 'message.delta') return eventJson(first);
   const pieces = events.map((event) => (event.kind === 'message.delta' ? pieceOf(event) : ''));
   const joined: JoinedDelta = { ...withPiece(first, pieces.join('')), parts: pieces.map(({ length }) => length) };
   return JSON.stringify(joined);

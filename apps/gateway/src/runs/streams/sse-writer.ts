@@ -7,7 +7,7 @@ const WRITE_CHARS = 64 * 1024;
 const END_CHARS = 8 * 1024;
 
 /** How long the headers, in which clients read the run's id, wait for the first frame, to be sent with it. */
-const HEADERS_MS = 100;
+const HEADERS_MS = 250;
 
 /** Why a response ended early. */
 export type GoneReason = 'client' | 'stalled' | 'slow' | 'shutdown';
