@@ -87,6 +87,7 @@ export {
   withInterrupts,
 } from './agent/interrupts.js';
 export type { InterruptRequest } from './ports/interrupt-request.js';
+export { CONTEXT_MESSAGE } from './messages/context-message.js';
 export { isUserMessage, userText } from './text/user-text.js';
 export type { RunContext } from './agent/run-context.js';
 export {

@@ -5,6 +5,8 @@ import type { ModelCall, ModelPort } from '../ports/model-port.js';
 export interface TracedText {
   readonly hash: string;
   readonly text?: string;
+  /** Whether it has nothing of the thread, so that many threads of the user have the same one. */
+  readonly isOfUser?: boolean;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { HumanMessage, Message, ThreadContext, ThreadState } from '@caribou/contracts';
-import { type AgentMiddleware, isUserMessage, type RunContext } from '@caribou/core';
+import { type AgentMiddleware, CONTEXT_MESSAGE, isUserMessage, type RunContext } from '@caribou/core';
 import type { ContextFacts } from './context-sections.js';
 import { formatChanges, formatContext, isErased } from './context-text.js';
 
@@ -7,7 +7,7 @@ import { formatChanges, formatContext, isErased } from './context-text.js';
 const MAX_NOTES = 50;
 const MAX_NOTE_CHARS = 40_000;
 
-const NAME = 'thread-context';
+const NAME = CONTEXT_MESSAGE;
 
 /** Reads the texts of the sections for a run. */
 export type ReadContext = (run: RunContext) => Promise<ContextFacts>;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Message, omitUndefined } from '@caribou/contracts';
 import {
+  CONTEXT_MESSAGE,
   memoizeRecent,
   type ModelCall,
   type OmittedMessages,
@@ -53,7 +54,7 @@ export function messageParts(messages: readonly Message[], step: Required<StepMe
       continue;
     }
     range = rangeAt(message, step);
-    parts.push(range ?? editOf(message, step) ?? messageText(message));
+    parts.push(range ?? editOf(message, step) ?? addedText(message, step));
   }
   if (parts.length <= MAX_PARTS) return parts;
   const shown = parts.slice(0, MAX_PARTS - 1);
@@ -81,6 +82,15 @@ function editOf(message: Message, step: Required<StepMessages>): TracedEdit | un
     if (edits !== undefined) return { isBefore, index, edits };
   }
   return undefined;
+}
+
+/** Whether a message is of the thread's context, which has nothing of the conversation. A client's message with its name is in a checkpoint. */
+const isContext = ({ type, id, name }: Message, { before, after }: Required<StepMessages>): boolean =>
+  type === 'human' && name === CONTEXT_MESSAGE && !before.concat(after).some((message) => message.id === id);
+
+function addedText(message: Message, step: Required<StepMessages>): TracedText {
+  const text = messageText(message);
+  return isContext(message, step) ? { ...text, isOfUser: true } : text;
 }
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16);

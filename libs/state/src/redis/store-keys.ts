@@ -31,9 +31,9 @@ export interface StoreKeys {
   runKwargs(userId: string, runId: string): string;
   /** List: what happened in a run (traces/trace.lua); it expires after the end of the run. */
   runTrace(userId: string, runId: string): string;
-  /** System prompts and lists of tools. */
+  /** System prompts, lists of tools, contexts of threads. */
   traceTexts(userId: string): TraceTextKeys;
-  /** Messages that the chain added or changed. */
+  /** Other messages that the chain added or changed. */
   threadTraceTexts(thread: ThreadKey): TraceTextKeys;
   executionPrefix(thread: ThreadKey): string;
   /** Hash: the generations of a thread's files (files/generations.lua); and the user's threads that have files, a sorted set. */

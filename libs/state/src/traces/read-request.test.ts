@@ -1,6 +1,6 @@
 import { newId } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import { type StoreFixture, thread, useStore } from '@caribou/testing';
+import { human, type StoreFixture, thread, useStore } from '@caribou/testing';
 import {
   callOf,
   plainTurn,
@@ -46,6 +46,61 @@ describe('a request as the model saw it', () => {
       messages: [{ index: 1 }],
       totalMessages: 2,
     });
+  });
+
+  const context = { hash: 'contextofuser123', text: JSON.stringify(human('Today is Monday.')), isOfUser: true };
+  const withContext = stepOf({
+    calls: [callOf({ request: requestOf({ messages: [context, { isBefore: false, from: 0, count: 1 }] }) })],
+  });
+
+  test('shows a context that is stored once for the threads of a user, of whichever thread', async () => {
+    const user = thread();
+    const keys = [user, { ...user, threadId: newId() }];
+    const runs = await Promise.all(keys.map((key) => plainTurn(stores, key, withContext)));
+
+    for (const [index, key] of keys.entries()) {
+      const request = await requestFrom(key, runs[index] ?? '');
+      expect(request?.messages).toMatchObject([
+        { index: 0, from: 'chain', message: { content: 'Today is Monday.' } },
+        { index: 1, from: 'state', message: { content: 'question' } },
+      ]);
+    }
+    const names = await store.keys();
+    expect(names.filter((name) => name.includes(`${user.userId}:`) && /thread:.*:trace-texts/.test(name))).toEqual([]);
+  });
+
+  test('shows a context of an earlier version, which is a text of the thread', async () => {
+    const key = thread();
+    const { isOfUser: _ofUser, ...ofThread } = context;
+    const runId = await plainTurn(
+      stores,
+      key,
+      stepOf({ calls: [callOf({ request: requestOf({ messages: [ofThread] }) })] }),
+    );
+
+    const request = await requestFrom(key, runId);
+
+    expect(request?.messages).toMatchObject([{ from: 'chain', message: { content: 'Today is Monday.' } }]);
+  });
+
+  test('has a context for as long as each trace that refers to it', async () => {
+    const key = thread();
+    await plainTurn(stores, key, withContext);
+    const { texts, ends } = store.redis.keys.traceTexts(key.userId);
+    // As if the first turn had been two days ago, long before another process has a turn with the same context.
+    await store.redis.use(async (client) => {
+      await client.zadd(ends, Date.now() + 60_000, context.hash);
+      await client.pexpire(texts, 60_000);
+    });
+    const other = { ...key, threadId: newId() };
+    const runId = await plainTurn(tracedStores(store), other, withContext);
+
+    const trace = store.redis.keys.runTrace(key.userId, runId);
+    const [end, ofTexts, ofTrace] = await store.redis.use((client) =>
+      Promise.all([client.zscore(ends, context.hash), client.pttl(texts), client.pttl(trace)]),
+    );
+    expect(Number(end) - Date.now()).toBeGreaterThan(ofTrace);
+    expect(ofTexts).toBeGreaterThan(ofTrace);
   });
 
   test('says which part is not stored any more', async () => {

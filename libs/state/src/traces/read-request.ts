@@ -36,10 +36,12 @@ export async function readRequest(parts: Parts, run: TracedRun, asked: Asked): P
   const { entry, request, before, after } = found;
   const wanted = pageOf(request, asked);
   const names = wanted.flatMap((part) => ('hash' in part ? [part.hash] : []));
-  const [shared, texts] = await Promise.all([
-    readTexts(parts.texts, parts.texts.keys.traceTexts(run.userId), [request.s, request.t]),
+  const [shared, ofThread] = await Promise.all([
+    readTexts(parts.texts, parts.texts.keys.traceTexts(run.userId), [request.s, request.t, ...names]),
     readTexts(parts.redis, parts.redis.keys.threadTraceTexts(run), names),
   ]);
+  // A context is a text of the user, or of the thread where an earlier version wrote it.
+  const texts = new Map([...shared, ...ofThread]);
   const reads = (isBefore: boolean): boolean => wanted.some((part) => 'at' in part && part.isBefore === isBefore);
   const [ofBefore, ofAfter] = await Promise.all([
     reads(true) ? messagesAt(parts.redis, run, before) : null,

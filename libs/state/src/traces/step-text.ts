@@ -177,13 +177,25 @@ const toToolText = (tool: TracedToolCall, age: number): ToolText => ({
   }),
 });
 
-/** The system prompts and lists of tools of the requests of a step, by hash: those of a user are mostly the same. */
+/** The texts of the requests of a step that many threads of a user have: system prompts, lists of tools, contexts. By hash. */
 export const sharedTexts = ({ calls }: StepTrace): ReadonlyMap<string, string> =>
-  byHash(calls.flatMap(({ request }) => (request === undefined ? [] : [request.system, request.tools])));
+  byHash(
+    calls.flatMap(({ request }) =>
+      request === undefined ? [] : [request.system, request.tools, ...addedTexts(request).filter(isOfUser)],
+    ),
+  );
 
-/** The messages that the chain added or changed for the requests of a step, by hash: they have contents of the thread. */
+/** The other messages that the chain added or changed for the requests of a step, by hash: they have contents of the thread. */
 export const messageTexts = ({ calls }: StepTrace): ReadonlyMap<string, string> =>
-  byHash(calls.flatMap(({ request }) => request?.messages.filter((part) => 'hash' in part) ?? []));
+  byHash(
+    calls.flatMap(({ request }) =>
+      request === undefined ? [] : addedTexts(request).filter((text) => !isOfUser(text)),
+    ),
+  );
+
+const addedTexts = ({ messages }: TracedRequest): readonly TracedText[] => messages.filter((part) => 'hash' in part);
+
+const isOfUser = (text: TracedText): boolean => text.isOfUser === true;
 
 const byHash = (texts: readonly TracedText[]): ReadonlyMap<string, string> =>
   new Map(texts.flatMap(({ hash, text }) => (text === undefined ? [] : [[hash, text] as const])));
