@@ -83,7 +83,7 @@ export async function checkpointCall(
       fields: counters.fields + messages.length + values.length - (sweep?.free.length ?? 0),
       swept: sweep?.left ?? counters.swept,
     },
-    params: { ...commitParams(draft, plan, sweep), compact },
+    params: { ...commitParams(draft, plan, sweep), bytes: body.bytes, compact },
     bytes: [...head, ...messages, ...values].reduce((sum, text) => sum + Buffer.byteLength(text), 0),
     texts: [...head, ...(compact ? await compressEntries({ messages, values }, plan) : [...messages, ...values])],
   };

@@ -12,8 +12,13 @@ async function sizeAtAdmission(store: StoreFixture, key: ThreadKey): Promise<num
   return stateBytes;
 }
 
-/** Removes the sizes from the checkpoints, as earlier versions did not write them; returns of how many. */
+/** Removes the size from the thread's record, as earlier versions did not write it. */
+const removeSize = (store: StoreFixture, key: ThreadKey): Promise<number> =>
+  store.redis.use((client) => client.hdel(store.redis.keys.thread(key).record, 'sized'));
+
+/** Removes the sizes from record and checkpoints, as earlier versions did not write them; returns from how many checkpoints. */
 async function removeSizes(store: StoreFixture, key: ThreadKey): Promise<number> {
+  await removeSize(store, key);
   const { checkpoints } = store.redis.keys.thread(key);
   const texts = await store.redis.use((client) => client.hgetall(checkpoints));
   const sized = Object.entries(texts).filter(([, text]) => text.includes('"bytes":'));
@@ -42,5 +47,31 @@ describe('the size of a state', () => {
     const next = await sizeAtAdmission(store, key);
     expect(await removeSizes(store, key)).toBeGreaterThan(0);
     expect(await sizeAtAdmission(store, key)).toBe(next);
+  });
+
+  test('is that of the head after a rollback, a change by a client, and a copy as of an earlier checkpoint', async () => {
+    const store = open();
+    const key = thread();
+    const { head } = await store.turn(key, { messages: [human('question'), ai('answer')] });
+    const sameFrom = async (of: ThreadKey): Promise<number> => {
+      const size = await sizeAtAdmission(store, of);
+      expect(await removeSize(store, of)).toBe(1);
+      expect(await sizeAtAdmission(store, of)).toBe(size);
+      return size;
+    };
+    const before = await sameFrom(key);
+
+    await store.admit(key);
+    const claimed = await store.claim(key);
+    await store.step(claimed, { messages: [ai('a text that is not to stay')] });
+    await store.finish(claimed, { status: 'interrupted', rollback: true });
+    expect(await sizeAtAdmission(store, key)).toBe(before);
+
+    await store.threads.updateState(key, { title: 'a title' });
+    expect(await sameFrom(key)).toBeGreaterThan(before);
+
+    const copy = { ...key, threadId: newId() };
+    await store.threads.copyThread(key, copy.threadId, { at: { checkpointId: head.checkpointId ?? '', lastSeq: 3 } });
+    expect(await sizeAtAdmission(store, copy)).toBe(before);
   });
 });

@@ -19,7 +19,9 @@ if turns then
   function enter() enter_running(user, thread_id) end
 end
 if damage then return { 'damaged', damage } end
-local last_owner = redis.call('GET', owner_key)
+local record, run = read_hash(record_key), nil
+-- A thread whose record names no run has no owner: both are written and removed together.
+local last_owner = not (record and record.current == '') and redis.call('GET', owner_key)
 -- No lease exists without an owner: both are written and removed together.
 local left_ms = last_owner and redis.call('PTTL', lease_key) or -2
 local is_repeated = last_owner and last_owner:match('^[^:]*') == p.owner
@@ -30,7 +32,6 @@ if left_ms > 0 and not is_repeated and not has_died(redis.call('GET', lease_key)
 end
 if left_ms <= 0 and not is_repeated and may_return(last_owner, p.lease_ms) then return { 'busy' } end
 
-local record, run = read_hash(record_key), nil
 local passed = 0
 for _, run_id in ipairs(record and runs_in_flight(record) or {}) do
   damage = damaged_run(run_id)
@@ -68,7 +69,7 @@ local fields, is_first = {}, not run.started
 if is_first then
   run.base_checkpoint_id = record.head
   fields = { 'started', now_ms, 'base_checkpoint_id', record.head, 'base_entry', record.next_entry,
-    'base_value', record.next_value, 'first_row', last_row() + 1 }
+    'base_value', record.next_value, 'first_row', last_row_before(first_commit and p.commit) + 1 }
   local replaces = replaced_from(run)
   if replaces then append_to(fields, 'replaces', replaces) end
   if record.head ~= '' then redis.call('HINCRBY', bases_key, record.head, 1) end

@@ -14,6 +14,13 @@ end
 
 local function tail_of(id) return id:sub(20) end
 
+-- The bytes of the state of the head, by the field `sized` of the thread's record, '<time in µs of the id of a checkpoint>:<bytes>'; nil
+-- when that is another checkpoint, as after a rollback, or when a script of an earlier version wrote the head.
+local function size_in(record)
+  local us, bytes = (record.sized or ''):match('^(%d+):(%d+)$')
+  return us and tonumber(us) == micros_of(record.head) and tonumber(bytes) or nil
+end
+
 -- Decodes the checkpoint `id`, whichever form it has.
 local function checkpoint_of(id, text)
   local stored = cjson.decode(text)

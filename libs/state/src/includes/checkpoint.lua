@@ -9,6 +9,7 @@
 --   cleared       names of removed channels
 --   channels      with a fork only: every channel's entry
 --   has_pruned    whether the same run has pruned already
+--   bytes         of the state
 --   free          after a sweep: unreferenced log fields; swept: how many fields outside the head remain
 -- Texts read by `take`: checkpoint (checkpoint-text.lua), event JSON without id and time, messages, channel values.
 -- @include checkpoint-text.lua
@@ -53,9 +54,12 @@ local function has_event_log(checkpoint)
 end
 
 -- Removes checkpoints older than the last p.kept_checkpoints: not the base of a run, not those of a run whose event log
--- still exists. `pruned` in the thread's record, which the caller writes, is how far earlier calls came.
+-- still exists. `pruned` in the thread's record, which the caller writes, is how far earlier calls came, and `points` how many
+-- checkpoints there are. Rollbacks, copies and scripts of an earlier version do not change the latter: the set decides.
 local function prune(record)
-  local surplus = redis.call('ZCARD', order_key) - p.kept_checkpoints
+  if (tonumber(record.points) or math.huge) <= p.kept_checkpoints then return end
+  record.points = redis.call('ZCARD', order_key)
+  local surplus = record.points - p.kept_checkpoints
   if surplus <= 0 then return end
   local from = record.pruned == '' and '-' or '(' .. record.pruned
   for _, id in ipairs(redis.call('ZRANGEBYLEX', order_key, from, '+', 'LIMIT', 0, MAX_PRUNED)) do
@@ -65,7 +69,7 @@ local function prune(record)
       redis.call('HDEL', checkpoints_key, id)
       redis.call('ZREM', order_key, id)
       if files then redis.call('HDEL', files.key, 'c:' .. id) end
-      surplus = surplus - 1
+      surplus, record.points = surplus - 1, record.points - 1
     end
     record.pruned = id
   end
@@ -112,8 +116,10 @@ local function write_checkpoint(record, c, written, run)
   end
   record.head = id
   local pruned = record.pruned
+  record.points = record.points and record.points + 1
   if not c.has_pruned then prune(record) end
   if record.pruned ~= pruned then append_to(fields, 'pruned', record.pruned) end
-  append_to(fields, 'head', id, 'minted', text_of(minted))
+  if record.points then append_to(fields, 'points', record.points) end
+  append_to(fields, 'head', id, 'minted', text_of(minted), 'sized', string.format('%.0f:%.0f', minted, c.bytes))
   return fields
 end

@@ -99,9 +99,9 @@ local function expire_thread()
 end
 
 -- Sets the thread's status after a run left: pending while another run waits, else the outcome of the run. `others`, which
--- may be absent: other changed fields of the thread's record.
-local function settle(record, settled, current, others)
-  local more = current ~= '' or redis.call('LLEN', inbox_key) > 0
+-- may be absent: other changed fields of the thread's record. `is_last`: the inbox is known to be empty.
+local function settle(record, settled, current, others, is_last)
+  local more = current ~= '' or (not is_last and redis.call('LLEN', inbox_key) > 0)
   if not more then redis.call('ZREM', pending_key, pending_member) end
   touch(record, 'current', current, 'settled', settled, 'status', more and 'busy' or settled, unpack(others or {}))
   -- A task that waits for an answer stays: it continues when its parent gets one. So does a thread with runs that wait for their time.

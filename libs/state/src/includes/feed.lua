@@ -34,6 +34,23 @@ local function put_row(number, row) redis.call('HSET', feed_key, number, encode_
 
 local function last_row() return tonumber(redis.call('HGET', feed_key, 'last') or 0) end
 
+-- The newest number, and the number of the row of a message; `read` has what the script has read before of the next message.
+local read = {}
+local function row_and_last(id)
+  if read.id ~= id then read.number, read.last = unpack(redis.call('HMGET', feed_key, 'i:' .. id, 'last')) end
+  read.id = nil
+  return read.number, tonumber(read.last or 0)
+end
+
+-- The newest number, for a script that adds the rows of `c` next if `c` is there.
+local function last_row_before(c)
+  local first = c and c.shown[1]
+  if not first then return last_row() end
+  local _, last = row_and_last(first[2])
+  read.id = first[2]
+  return last
+end
+
 -- Hides the turn that the run replaces, and the rows after it.
 local function hide_replaced(run)
   for number = tonumber(run.replaces), last_row() do
@@ -48,7 +65,7 @@ end
 -- Adds the row of a message, or changes the one that it has; returns its number.
 local function add_row(c, id, entry, run)
   local run_id = run and run.run_id
-  local number, last = unpack(redis.call('HMGET', feed_key, 'i:' .. id, 'last'))
+  local number, last = row_and_last(id)
   local row = row_of(number)
   if row and not row.hidden then
     if not run_id then
@@ -60,7 +77,7 @@ local function add_row(c, id, entry, run)
     put_row(number, row)
     return tonumber(number)
   end
-  local fresh = tonumber(last or 0) + 1
+  local fresh = last + 1
   row = { id = id, entry = entry, run = run_id, was = number or nil, at_ms = c.compact and now_ms, at = not c.compact and now_iso or nil }
   redis.call('HSET', feed_key, 'last', fresh, fresh, encode_row(fresh, row, run and tonumber(run.first_row)), 'i:' .. id, fresh)
   return fresh

@@ -118,9 +118,9 @@ local function read_thread()
   return record
 end
 
--- Runs in flight, oldest first. The length of the list is bounded by the admission quota.
-local function runs_in_flight(record)
-  local ids = redis.call('LRANGE', inbox_key, 0, -1)
+-- Runs in flight, oldest first. The length of the list is bounded by the admission quota. `is_empty`: the inbox is known to be empty.
+local function runs_in_flight(record, is_empty)
+  local ids = is_empty and {} or redis.call('LRANGE', inbox_key, 0, -1)
   if record.current ~= '' then table.insert(ids, 1, record.current) end
   return ids
 end

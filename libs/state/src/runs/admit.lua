@@ -62,12 +62,16 @@ if idempotency_key then
     return { 'repeated', shown_run(first.run) }
   end
 end
-if redis.call('EXISTS', run_key(p.run)) == 1 then return { 'repeated', shown_run(p.run) } end
+-- Most admissions are new, and find no run that waits: one command for both.
+local has_inbox = redis.call('EXISTS', run_key(p.run), inbox_key) > 0
+if has_inbox then
+  if redis.call('EXISTS', run_key(p.run)) == 1 then return { 'repeated', shown_run(p.run) } end
+end
 
 local record = read_hash(record_key)
 if is_being_erased() and not (record and record.ended) then return { 'erasing' } end
 if (record and record.ended) or not (record or p.create) then return { 'no_thread' } end
-local in_flight = record and runs_in_flight(record) or {}
+local in_flight = record and runs_in_flight(record, not has_inbox) or {}
 local runs = {}
 for index, run_id in ipairs(in_flight) do
   damage = damaged_run(run_id)
@@ -108,15 +112,19 @@ if p.budgets and not target then
 end
 local metadata, kwargs, thread_metadata = take(), take(), take()
 local bytes = #metadata + #kwargs
-local stored = tonumber(redis.call('GET', stored_key) or 0)
+local user_bytes, followed = unpack(redis.call('MGET', stored_key, record_key .. ':followed'))
+local stored = tonumber(user_bytes or 0)
 if not target and p.max_stored > 0 and stored + bytes > p.max_stored then return { 'stored', stored } end
 
 if not record and not p.temporary and has_all_threads() then return { 'many' } end
 
 -- The size of the state that the run will find: that of the head and the inputs of runs in flight.
 local function bytes_to_come()
-  local text = record.head ~= '' and redis.call('HGET', checkpoints_key, record.head)
-  local bytes = text and state_bytes(record.head, text) or 0
+  local bytes = record.head == '' and 0 or size_in(record)
+  if not bytes then
+    local text = redis.call('HGET', checkpoints_key, record.head)
+    bytes = text and state_bytes(record.head, text) or 0
+  end
   for _, run_id in ipairs(in_flight) do bytes = bytes + redis.call('STRLEN', kwargs_key(run_id)) end
   return bytes
 end
@@ -210,5 +218,4 @@ if p.audit then
 end
 if idempotency_key then redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run })) end
 if cron then cron.start(p.run) end
-return { 'ok', fields, cancelled, ended, to_come, others + 1, (current or delay) and 1 or 0,
-  redis.call('EXISTS', record_key .. ':followed') }
+return { 'ok', fields, cancelled, ended, to_come, others + 1, (current or delay) and 1 or 0, followed and 1 or 0 }

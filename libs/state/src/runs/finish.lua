@@ -162,11 +162,13 @@ else
   end
 end
 if files then redis.call('HDEL', files.key, 'before') end
-expire_journal()
+-- Most turns have no entry of the journal, and no run waits behind them.
+local was_last = redis.call('EXISTS', executions_key, inbox_key) == 0
+if not was_last then expire_journal() end
 release_lease()
 local asked = asked_after(record, thread_fields, rollback or (p.commit and p.commit.channels))
 local open = open_in(asked)
-local more = settle(record, settled_status(open), '', thread_fields)
+local more = settle(record, settled_status(open), '', thread_fields, was_last)
 local question = p.question and not rollback
 if (asked or record.listed or question or record.question) and record.temporary ~= '1' then
   list_interrupts(open, pending_member, question, record_key)

@@ -96,6 +96,33 @@ describe('checkpoints', () => {
     for (const base of bases) expect(ids).toContain(base);
   });
 
+  test('are as many as there may be, whatever the thread counts: nothing, too few or too many', async () => {
+    const store = open({ keptCheckpoints: 6, eventsTtlMs: 1 });
+    const key = thread();
+    const { record } = store.redis.keys.thread(key);
+    const countedOf = () => store.redis.use((client) => client.hget(record, 'points'));
+    const counts = async (points: string | null) =>
+      store.redis.use((client) =>
+        points === null ? client.hdel(record, 'points') : client.hset(record, 'points', points),
+      );
+    const sizes: number[] = [];
+    for (const points of ['0', null, '0', '2', '1000', '0']) {
+      for (let turn = 0; turn < 8; turn += 1) {
+        await store.turn(key, { messages: [human(`${turn}`)] });
+        await expiry(store, key);
+        // The bases of runs stay until their runs are deleted.
+        for (const { run_id: runId } of await store.threads.listRuns(key, { limit: 9, offset: 0 }))
+          await store.threads.deleteRun(key, runId);
+      }
+      sizes.push((await store.threads.history(key, { limit: 1000 })).length);
+      expect(await countedOf()).toBe(String(sizes.at(-1)));
+      await counts(points);
+    }
+
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(7);
+    expect(Math.min(...sizes)).toBe(6);
+  });
+
   test('a run whose event log exists retains all of its checkpoints', async () => {
     const store = open({ keptCheckpoints: 5 });
     const key = thread();
