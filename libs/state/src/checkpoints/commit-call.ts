@@ -74,16 +74,17 @@ export async function checkpointCall(
       ...interruptsOf(draft),
     }),
   ];
+  const after = {
+    nextEntry: counters.nextEntry + messages.length,
+    nextValue: counters.nextValue + values.length,
+    fields: counters.fields + messages.length + values.length - (sweep?.free.length ?? 0),
+    swept: sweep?.left ?? counters.swept,
+  };
   return {
     plan,
     sizes,
-    counters: {
-      nextEntry: counters.nextEntry + messages.length,
-      nextValue: counters.nextValue + values.length,
-      fields: counters.fields + messages.length + values.length - (sweep?.free.length ?? 0),
-      swept: sweep?.left ?? counters.swept,
-    },
-    params: { ...commitParams(draft, plan, sweep), bytes: body.bytes, compact },
+    counters: after,
+    params: { ...commitParams(draft, plan, sweep), bytes: body.bytes, fields: after.fields, compact },
     bytes: [...head, ...messages, ...values].reduce((sum, text) => sum + Buffer.byteLength(text), 0),
     texts: [...head, ...(compact ? await compressEntries({ messages, values }, plan) : [...messages, ...values])],
   };

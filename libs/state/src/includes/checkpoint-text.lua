@@ -14,11 +14,12 @@ end
 
 local function tail_of(id) return id:sub(20) end
 
--- The bytes of the state of the head, by the field `sized` of the thread's record, '<time in µs of the id of a checkpoint>:<bytes>'; nil
--- when that is another checkpoint, as after a rollback, or when a script of an earlier version wrote the head.
-local function size_in(record)
-  local us, bytes = (record.sized or ''):match('^(%d+):(%d+)$')
-  return us and tonumber(us) == micros_of(record.head) and tonumber(bytes) or nil
+-- The bytes of the state of the head, and how many fields the log has, by the field `sized` of the thread's record, '<time in µs of the
+-- id of a checkpoint>:<bytes>:<fields>'; nil when that is another checkpoint, as after a rollback, or when a script of an earlier version
+-- wrote the head.
+local function sizes_in(record)
+  local us, bytes, fields = (record.sized or ''):match('^(%d+):(%d+):(%d+)$')
+  if us and record.head ~= '' and tonumber(us) == micros_of(record.head) then return tonumber(bytes), tonumber(fields) end
 end
 
 -- Decodes the checkpoint `id`, whichever form it has.

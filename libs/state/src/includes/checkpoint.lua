@@ -9,7 +9,7 @@
 --   cleared       names of removed channels
 --   channels      with a fork only: every channel's entry
 --   has_pruned    whether the same run has pruned already
---   bytes         of the state
+--   bytes, fields of the state, and how many the log has then
 --   free          after a sweep: unreferenced log fields; swept: how many fields outside the head remain
 -- Texts read by `take`: checkpoint (checkpoint-text.lua), event JSON without id and time, messages, channel values.
 -- @include checkpoint-text.lua
@@ -120,6 +120,6 @@ local function write_checkpoint(record, c, written, run)
   if not c.has_pruned then prune(record) end
   if record.pruned ~= pruned then append_to(fields, 'pruned', record.pruned) end
   if record.points then append_to(fields, 'points', record.points) end
-  append_to(fields, 'head', id, 'minted', text_of(minted), 'sized', string.format('%.0f:%.0f', minted, c.bytes))
+  append_to(fields, 'head', id, 'minted', text_of(minted), 'sized', string.format('%.0f:%.0f:%.0f', minted, c.bytes, c.fields))
   return fields
 end

@@ -41,7 +41,8 @@ end
 
 -- The counters that a writer needs with a checkpoint.
 local function log_counters(record)
-  return { record.next_entry, record.next_value, redis.call('HLEN', log_key), record.swept }
+  local _, fields = sizes_in(record)
+  return { record.next_entry, record.next_value, fields or redis.call('HLEN', log_key), record.swept }
 end
 
 -- The head for a writer of the thread: { head id, counters, checkpoint texts, entries }.

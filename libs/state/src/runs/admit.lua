@@ -62,16 +62,15 @@ if idempotency_key then
     return { 'repeated', shown_run(first.run) }
   end
 end
--- Most admissions are new, and find no run that waits: one command for both.
-local has_inbox = redis.call('EXISTS', run_key(p.run), inbox_key) > 0
-if has_inbox then
-  if redis.call('EXISTS', run_key(p.run)) == 1 then return { 'repeated', shown_run(p.run) } end
-end
+-- Most admissions are new, find no run that waits, and nothing that is being deleted or that follows the thread: one command for all.
+local followed_key = record_key .. ':followed'
+local is_plain = redis.call('EXISTS', run_key(p.run), inbox_key, followed_key, p.erasing or inbox_key) == 0
+if not is_plain and redis.call('EXISTS', run_key(p.run)) == 1 then return { 'repeated', shown_run(p.run) } end
 
 local record = read_hash(record_key)
-if is_being_erased() and not (record and record.ended) then return { 'erasing' } end
+if not is_plain and is_being_erased() and not (record and record.ended) then return { 'erasing' } end
 if (record and record.ended) or not (record or p.create) then return { 'no_thread' } end
-local in_flight = record and runs_in_flight(record, not has_inbox) or {}
+local in_flight = record and runs_in_flight(record, is_plain) or {}
 local runs = {}
 for index, run_id in ipairs(in_flight) do
   damage = damaged_run(run_id)
@@ -112,15 +111,13 @@ if p.budgets and not target then
 end
 local metadata, kwargs, thread_metadata = take(), take(), take()
 local bytes = #metadata + #kwargs
-local user_bytes, followed = unpack(redis.call('MGET', stored_key, record_key .. ':followed'))
-local stored = tonumber(user_bytes or 0)
-if not target and p.max_stored > 0 and stored + bytes > p.max_stored then return { 'stored', stored } end
+local stored = steering and tonumber(redis.call('GET', stored_key) or 0)
 
 if not record and not p.temporary and has_all_threads() then return { 'many' } end
 
 -- The size of the state that the run will find: that of the head and the inputs of runs in flight.
 local function bytes_to_come()
-  local bytes = record.head == '' and 0 or size_in(record)
+  local bytes = record.head == '' and 0 or sizes_in(record)
   if not bytes then
     local text = redis.call('HGET', checkpoints_key, record.head)
     bytes = text and state_bytes(record.head, text) or 0
@@ -173,8 +170,13 @@ local strategy = steering and 'enqueue' or p.strategy
 local cancelled, ended = {}, {}
 damage = clears and damaged_outbox(queued)
 if damage then return { 'damaged', damage } end
+-- The last check, by the first write.
+stored = redis.call('INCRBY', stored_key, bytes) - bytes
+if p.max_stored > 0 and stored + bytes > p.max_stored then
+  release_bytes(bytes)
+  return { 'stored', stored }
+end
 if clears then cancelled, ended = clear_thread(record, current, queued, p.strategy) end
-redis.call('INCRBY', stored_key, bytes)
 redis.call('SET', kwargs_key(p.run), kwargs)
 local ordinal = delay and '0' or next_ordinal(record)
 if not record then
@@ -218,4 +220,5 @@ if p.audit then
 end
 if idempotency_key then redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run })) end
 if cron then cron.start(p.run) end
-return { 'ok', fields, cancelled, ended, to_come, others + 1, (current or delay) and 1 or 0, followed and 1 or 0 }
+return { 'ok', fields, cancelled, ended, to_come, others + 1, (current or delay) and 1 or 0,
+  is_plain and 0 or redis.call('EXISTS', followed_key) }

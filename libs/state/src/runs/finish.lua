@@ -162,8 +162,9 @@ else
   end
 end
 if files then redis.call('HDEL', files.key, 'before') end
--- Most turns have no entry of the journal, and no run waits behind them.
-local was_last = redis.call('EXISTS', executions_key, inbox_key) == 0
+-- Most turns have no entry of the journal, no run waits behind them, and no thread waits for a slot: one command for all.
+local nothing_waits = redis.call('EXISTS', executions_key, inbox_key, unpack(p.queue)) == 0
+local was_last = nothing_waits or redis.call('EXISTS', executions_key, inbox_key) == 0
 if not was_last then expire_journal() end
 release_lease()
 local asked = asked_after(record, thread_fields, rollback or (p.commit and p.commit.channels))
@@ -175,7 +176,9 @@ if (asked or record.listed or question or record.question) and record.temporary 
   if question then redis.call('HSET', record_key, 'question', '1') else redis.call('HDEL', record_key, 'question') end
 end
 if turns and leave_turns(user, thread_id) then more = true end
-local queue_is_empty = redis.call('EXISTS', unpack(p.queue)) == 0
+-- Leaving the turns may let a thread of the user wait for a slot.
+local queue_is_empty = nothing_waits
+if turns or not was_last then queue_is_empty = redis.call('EXISTS', unpack(p.queue)) == 0 end
 return {
   'ok', rollback and 1 or 0, first, checkpoint, created_at, more and 1 or 0, run.bytes, budget, queue_is_empty and 1 or 0,
 }

@@ -3,7 +3,7 @@ import { newId } from '@caribou/contracts';
 import { ai, human, type StoreFixture, thread, useStore } from '@caribou/testing';
 import { claimRun, NO_CALLS, stepOf, type TracedStores, tracedStores } from '../testing/traced-stores.js';
 
-const MOST = 92;
+const MOST = 88;
 
 let store: StoreFixture;
 let stores: TracedStores;
