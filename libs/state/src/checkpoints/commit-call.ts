@@ -90,20 +90,27 @@ export async function checkpointCall(
   };
 }
 
-/**
- * The new entries of the log in the order of the script. Of channel values only the context of the thread is compressed: the
- * thread record has copies of the others.
- */
+/** Counters of middlewares are written with each step that calls tools, and mostly repeat what they had. */
+const MIN_COUNTER_BYTES = 150;
+
+/** The new entries of the log in the order of the script. Of the channels those are compressed that the thread record has no copy of. */
 async function compressEntries(
   added: { readonly messages: readonly string[]; readonly values: readonly string[] },
   plan: LogPlan,
 ): Promise<readonly StoredText[]> {
-  const messages = await compressTexts(added.messages);
-  const at = plan.values.indexOf('thread_context');
-  const context = added.values[at];
-  if (context === undefined) return [...messages, ...added.values];
-  const stored = await compressShared([context]);
-  return [...messages, ...added.values.slice(0, at), ...stored, ...added.values.slice(at + 1)];
+  const stored = await compressTexts(added.messages);
+  for (const [index, text] of added.values.entries()) stored.push(await compressValue(plan.values[index], text));
+  return stored;
+}
+
+async function compressValue(name: ChannelName | undefined, text: string): Promise<StoredText> {
+  const compressed =
+    name === 'thread_context'
+      ? await compressShared([text])
+      : name === 'guards'
+        ? await compressTexts([text], MIN_COUNTER_BYTES)
+        : [text];
+  return compressed[0] ?? text;
 }
 
 function commitParams(draft: CheckpointDraft, plan: LogPlan, sweep: Sweep | null): CheckpointCall['params'] {

@@ -14,12 +14,13 @@ end
 
 local function tail_of(id) return id:sub(20) end
 
--- The bytes of the state of the head, and how many fields the log has, by the field `sized` of the thread's record, '<time in µs of the
--- id of a checkpoint>:<bytes>:<fields>'; nil when that is another checkpoint, as after a rollback, or when a script of an earlier version
--- wrote the head.
+-- What the thread's record knows of its head: the bytes of its state, how many fields the log has, and how many checkpoints there are, nil
+-- for unknown. The field `sized` is '<time in µs of the id of the checkpoint>:<bytes>:<fields>:<checkpoints>'. It is about another checkpoint
+-- after a rollback, and when a script of an earlier version wrote the head: nothing is known then.
 local function sizes_in(record)
-  local us, bytes, fields = (record.sized or ''):match('^(%d+):(%d+):(%d+)$')
-  if us and record.head ~= '' and tonumber(us) == micros_of(record.head) then return tonumber(bytes), tonumber(fields) end
+  if record.head == '' then return 0, nil, 0 end
+  local us, bytes, fields, count = (record.sized or ''):match('^(%d+):(%d+):(%d+):(%d*)$')
+  if us and tonumber(us) == micros_of(record.head) then return tonumber(bytes), tonumber(fields), tonumber(count) end
 end
 
 -- Decodes the checkpoint `id`, whichever form it has.

@@ -37,7 +37,8 @@ end
 -- Sets the values of the thread record to those of a checkpoint.
 local function show_values(record, channels)
   for field in pairs(record) do
-    if field:sub(1, 2) == 'v:' and not channels[field:sub(3)] then redis.call('HDEL', record_key, field) end
+    local name = field:sub(1, 2) == 'v:' and field:sub(3)
+    if name and not (channels[name] and is_listed(name)) then redis.call('HDEL', record_key, field) end
   end
   for name, entry in pairs(channels) do
     if is_listed(name) then redis.call('HSET', record_key, 'v:' .. name, redis.call('HGET', log_key, 'c' .. entry)) end
@@ -54,13 +55,13 @@ local function has_event_log(checkpoint)
 end
 
 -- Removes checkpoints older than the last p.kept_checkpoints: not the base of a run, not those of a run whose event log
--- still exists. `pruned` in the thread's record, which the caller writes, is how far earlier calls came, and `points` how many
--- checkpoints there are. Rollbacks, copies and scripts of an earlier version do not change the latter: the set decides.
-local function prune(record)
-  if (tonumber(record.points) or math.huge) <= p.kept_checkpoints then return end
-  record.points = redis.call('ZCARD', order_key)
-  local surplus = record.points - p.kept_checkpoints
-  if surplus <= 0 then return end
+-- still exists. `pruned` in the thread's record, which the caller writes, is how far earlier calls came. `count`: how many checkpoints there
+-- are as far as the record knows, nil for unknown; returns how many there are now.
+local function prune(record, count)
+  if count and count <= p.kept_checkpoints then return count end
+  count = redis.call('ZCARD', order_key)
+  local surplus = count - p.kept_checkpoints
+  if surplus <= 0 then return count end
   local from = record.pruned == '' and '-' or '(' .. record.pruned
   for _, id in ipairs(redis.call('ZRANGEBYLEX', order_key, from, '+', 'LIMIT', 0, MAX_PRUNED)) do
     if redis.call('ZRANK', order_key, id) >= surplus then break end
@@ -69,14 +70,15 @@ local function prune(record)
       redis.call('HDEL', checkpoints_key, id)
       redis.call('ZREM', order_key, id)
       if files then redis.call('HDEL', files.key, 'c:' .. id) end
-      surplus, record.points = surplus - 1, record.points - 1
+      surplus, count = surplus - 1, count - 1
     end
     record.pruned = id
   end
+  return count
 end
 
--- Writes the log's new entries; returns the changed fields of the thread record.
-local function write_entries(c)
+-- Writes the log's new entries; returns the changed fields of the thread record. An earlier version listed more channels.
+local function write_entries(record, c)
   local entry, value = tonumber(c.next_entry), tonumber(c.next_value)
   local fields = { 'next_entry', entry + c.messages, 'next_value', value + #c.values }
   local entries = {}
@@ -88,7 +90,11 @@ local function write_entries(c)
     local text = take()
     entries[#entries + 1] = string.format('c%.0f', value + index - 1)
     entries[#entries + 1] = text
-    if is_listed(name) then append_to(fields, 'v:' .. name, text) end
+    if is_listed(name) then
+      append_to(fields, 'v:' .. name, text)
+    elseif record['v:' .. name] then
+      redis.call('HDEL', record_key, 'v:' .. name)
+    end
   end
   for from = 1, #entries, 1000 do
     redis.call('HSET', log_key, unpack(entries, from, math.min(from + 999, #entries)))
@@ -102,7 +108,7 @@ end
 local function write_checkpoint(record, c, written, run)
   local id, minted, created_at, text = unpack(written)
   add_rows(c, run)
-  local fields = write_entries(c)
+  local fields = write_entries(record, c)
   redis.call('HSET', checkpoints_key, id, complete_checkpoint(id, c.parent or c.expected, created_at, text))
   redis.call('ZADD', order_key, 0, id)
   if c.channels then
@@ -114,12 +120,12 @@ local function write_checkpoint(record, c, written, run)
     for _, field in ipairs(c.free) do redis.call('HDEL', log_key, field) end
     append_to(fields, 'swept', c.swept)
   end
+  local _, _, count = sizes_in(record)
+  count = count and count + 1
   record.head = id
   local pruned = record.pruned
-  record.points = record.points and record.points + 1
-  if not c.has_pruned then prune(record) end
+  if not c.has_pruned then count = prune(record, count) end
   if record.pruned ~= pruned then append_to(fields, 'pruned', record.pruned) end
-  if record.points then append_to(fields, 'points', record.points) end
-  append_to(fields, 'head', id, 'minted', text_of(minted), 'sized', string.format('%.0f:%.0f:%.0f', minted, c.bytes, c.fields))
+  append_to(fields, 'head', id, 'minted', text_of(minted), 'sized', string.format('%.0f:%.0f:%.0f:%s', minted, c.bytes, c.fields, count and text_of(count) or ''))
   return fields
 end

@@ -4,12 +4,12 @@ local function has_all_threads()
   return p.max_threads > 0 and redis.call('ZCARD', threads_key) >= p.max_threads
 end
 
--- Returns the record. Unset texts are '', counters begin at 1; `points`: how many checkpoints (checkpoint.lua); `minted`: time in µs of the newest checkpoint id; `admitted`: how
+-- Returns the record. Unset texts are '', counters begin at 1; `minted`: time in µs of the newest checkpoint id; `admitted`: how
 -- many runs got a number (ordinal.lua).
 local function create_thread(metadata, temporary, status, admitted)
   local fields = { 'created_at', now_iso, 'updated_at', now_iso, 'metadata', metadata,
     'status', status, 'settled', 'idle', 'head', '', 'current', '', 'next_entry', '1', 'next_value', '1',
-    'minted', '0', 'pruned', '', 'swept', '0', 'points', '0', 'temporary', temporary and '1' or '', 'admitted', admitted }
+    'minted', '0', 'pruned', '', 'swept', '0', 'temporary', temporary and '1' or '', 'admitted', admitted }
   redis.call('HSET', record_key, unpack(fields))
   if not temporary then redis.call('ZADD', threads_key, now_ms, thread_id) end
   local record = {}

@@ -85,9 +85,9 @@ local function flat_of(hash)
   return list
 end
 
--- Whether the thread record has a copy of a channel. What the model is shown besides the conversation may be large and
--- compressed, and no list of threads shows it.
-local function is_listed(channel) return channel ~= 'thread_context' end
+-- Whether the thread record has a copy of a channel. What the model is shown besides the conversation, and the counters of
+-- middlewares, may be large and compressed, and no list of threads shows them.
+local function is_listed(channel) return channel ~= 'thread_context' and channel ~= 'guards' end
 
 -- Appends the values of a list to another one.
 local function append_list(list, values)

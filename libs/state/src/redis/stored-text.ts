@@ -58,12 +58,12 @@ const inflateInPool = promisify<Buffer, ZlibOptions, Buffer>(inflateRaw);
 const SHORT_BYTES = 2 * 1024;
 const windowFor = (bytes: number): ZlibOptions => (bytes > SHORT_BYTES ? {} : { windowBits: 12, memLevel: 4 });
 
-/** The smaller form of each text. More than the event loop has time for is compressed by the thread pool. */
-export async function compressTexts(texts: readonly string[]): Promise<StoredText[]> {
+/** The smaller form of each text of at least `minBytes`. More than the event loop has time for is compressed by the thread pool. */
+export async function compressTexts(texts: readonly string[], minBytes = MIN_BYTES): Promise<StoredText[]> {
   const stored: StoredText[] = [];
   let bytesLeft = DEFLATED_PER_TURN;
   for (const text of texts) {
-    if (text.length < MIN_BYTES) {
+    if (text.length < minBytes) {
       stored.push(text);
       continue;
     }

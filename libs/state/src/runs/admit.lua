@@ -117,7 +117,7 @@ if not record and not p.temporary and has_all_threads() then return { 'many' } e
 
 -- The size of the state that the run will find: that of the head and the inputs of runs in flight.
 local function bytes_to_come()
-  local bytes = record.head == '' and 0 or sizes_in(record)
+  local bytes = sizes_in(record)
   if not bytes then
     local text = redis.call('HGET', checkpoints_key, record.head)
     bytes = text and state_bytes(record.head, text) or 0

@@ -117,6 +117,33 @@ describe('the context of a thread', () => {
   });
 });
 
+describe('the counters of middlewares', () => {
+  const guards = {
+    'loop-detection': { sets: Array.from({ length: 20 }, (_, at) => `hash-${at}`), run: { run_id: 'r' } },
+  };
+
+  test.each([true, false])('are in the log alone, with compact forms: %s', async (compact) => {
+    const key = thread();
+    await turnBy(compact, key, { messages: [human('hello')], title: 'A title', guards });
+
+    expect(await countCompressed(key)).toBe(compact ? 1 : 0);
+    expect((await store.threads.head(key))?.state).toMatchObject({ title: 'A title', guards });
+    expect(await listedFields(key)).toEqual(['v:title']);
+  });
+
+  test('are neither read from nor left in the record of a thread of an earlier version', async () => {
+    const key = thread();
+    await turnBy(true, key, { messages: [human('hello')], title: 'A title', guards });
+    const { record } = store.redis.keys.thread(key);
+    await store.redis.use((client) => client.hset(record, 'v:guards', JSON.stringify(guards)));
+
+    expect((await store.threads.getThread(key)).values).toEqual({ title: 'A title' });
+    await turnBy(true, key, { guards: { 'loop-detection': { sets: [] } } });
+
+    expect(await listedFields(key)).toEqual(['v:title']);
+  });
+});
+
 describe('checkpoints', () => {
   test('are read in the form with names and in the compact one, side by side', async () => {
     const [key, copy] = [thread(), thread()];

@@ -4,13 +4,15 @@ import { parseGoalChange } from '../goals/goal-change.js';
 import { parseStored } from '../redis/stored-json.js';
 
 const VALUE = 'v:';
+/** A copy that earlier versions made. */
+const UNLISTED = 'v:guards';
 
 /** Decodes the thread record that `includes/create.lua` wrote, with a goal that a run in flight has not set yet. */
 export function threadOf(threadId: string, flat: unknown): ThreadRecord {
   const hash = hashOf(flat);
   const text = (field: string): string => hash.get(field) ?? '';
   const values = [...hash]
-    .filter(([field]) => field.startsWith(VALUE))
+    .filter(([field]) => field.startsWith(VALUE) && field !== UNLISTED)
     .map<[string, unknown]>(([field, value]) => [field.slice(VALUE.length), parseStored(value)]);
   const { goalChange } = parseGoalChange(hash.get('goal_change'));
   if (goalChange !== undefined) values.push(['goal', goalChange.goal ?? undefined]);
