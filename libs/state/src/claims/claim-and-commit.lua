@@ -29,7 +29,7 @@ function first_commit.may_follow(record, run, storing)
     and count_waiting(record) == 0 and not is_stale(record, p.commit)
 end
 
--- Writes it with what the claim changes: fields of the run's and of the thread's record, and a part of the run's trace.
+-- Writes it with what the claim changes: fields of the run's and of the thread's record, and parts of the run's trace.
 function first_commit.write(record, run, claimed)
   local fields, owned = claimed.of_run, claimed.of_thread
   local id, created_at, changed, used = commit_step(record, run)
@@ -37,7 +37,7 @@ function first_commit.write(record, run, claimed)
     append_list(used, trace_step(run, id, take(), claimed.trace))
     store_trace_texts(p.trace.texts)
   elseif run.traced then
-    redis.call('RPUSH', trace_key(run.run_id), claimed.trace)
+    redis.call('RPUSH', trace_key(run.run_id), unpack(claimed.trace))
   end
   append_to(used, 'tries', 0, 'input_committed', '1', 'open', p.opens or '')
   if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end

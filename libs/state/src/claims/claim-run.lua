@@ -84,13 +84,16 @@ if tonumber(run.seq) > 0 then skip_numbers(run, run.seq + MAX_AHEAD) end
 append_to(fields, 'status', 'running', 'updated_at', now_iso, 'attempt', (tonumber(run.attempt) or 0) + 1, 'tries', run.tries,
   'dropped', run.dropped, 'open', '')
 set_in(run, fields)
+local began = run.traced and unwritten_parts(run) or {}
+if #began > 0 then append_to(fields, 'asked', '') end
+append_to(began, trace_part('c', now_ms, process_of(p.owner)))
 local committed
 local owned = { 'current', run.run_id, 'epoch', epoch, 'status', 'busy' }
 if is_first and first_commit and first_commit.may_follow(record, run, storing) then
-  committed = first_commit.write(record, run, { of_run = fields, of_thread = owned, trace = trace_part('c', now_ms, process_of(p.owner)) })
+  committed = first_commit.write(record, run, { of_run = fields, of_thread = owned, trace = began })
 else
   if run.traced and is_first then
-    add_trace(run, 'c', now_ms, process_of(p.owner))
+    redis.call('RPUSH', trace_key(run.run_id), unpack(began))
   elseif run.traced then
     local reason = not last_owner and 'released' or has_died(last_owner) and 'process_died' or 'lease_lapsed'
     add_trace(run, 'c', now_ms, process_of(p.owner), run.attempt, last_owner and process_of(last_owner) or '-', reason)

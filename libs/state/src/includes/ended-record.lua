@@ -7,7 +7,7 @@ local unread_after_end = {
   input_committed = true, traceparent = true, admitted_head = true, regenerates = true, replaces = true,
   lowest_row = true, counted = true, api_key = true, agent = true, idempotency = true, kwargs = true,
   webhook = true,
-  pause = true, goal_made = true, traced = true,
+  pause = true, goal_made = true, traced = true, asked = true, asked_ms = true,
 }
 
 -- An absent field is read as ''. Runners of an earlier version compare the base with '', though.

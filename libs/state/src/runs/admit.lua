@@ -197,7 +197,10 @@ if p.traceparent ~= '' then append_to(fields, 'traceparent', p.traceparent) end
 if fork ~= '' then append_to(fields, 'regenerates', p.regenerates) end
 if idempotency_key then append_to(fields, 'idempotency', idempotency_key) end
 if p.webhook then append_to(fields, 'webhook', p.webhook.url) end
+-- A request with answers has a text, which is too long for a field of the record.
+local traces_later = p.trace and not p.trace.answered
 if p.trace then append_to(fields, 'traced', '0') end
+if traces_later then append_to(fields, 'asked', p.trace.process .. ' ' .. p.trace.request, 'asked_ms', text_of(now_ms)) end
 redis.call('HSET', run_key(p.run), unpack(fields))
 redis.call('ZADD', runs_key, string.format('%.0f', now_us), p.run)
 if delay then
@@ -208,10 +211,10 @@ else
 end
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
-if p.trace then
-  local asked = p.trace.answered and '\n' .. p.trace.answered or ''
+if p.trace and not traces_later then
   local payer = p.api_key ~= '' and p.api_key or '-'
-  add_trace({ run_id = p.run, traced = '0' }, 'a', now_ms, p.trace.process, payer, strategy, p.trace.request .. asked)
+  local asked = p.trace.request .. '\n' .. p.trace.answered
+  add_trace({ run_id = p.run, traced = '0' }, 'a', now_ms, p.trace.process, payer, strategy, asked)
 end
 if p.audit then
   for _, line in ipairs(p.audit.lines) do

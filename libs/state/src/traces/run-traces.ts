@@ -33,18 +33,15 @@ async function readTrace(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<TracePage> {
   const key = redis.keys.runTrace(run.userId, run.runId);
-  const [first, mark, ttlMs] = await redis.use((client) =>
-    Promise.all([client.lindexBuffer(key, 0), client.lindexBuffer(key, MARK_AT), client.pttl(key)]),
-  );
-  const removed = removedBy(mark);
-  const admittedMs = first === null ? undefined : (await partOrUnreadable(first)).ms;
+  const { admittedMs, removed, ttlMs, unwritten } = await readBeginning(redis, run);
   const entries: TraceEntry[] = [];
   let owner: string | undefined;
   let index = indexOf(Math.max(0, Math.floor((after - 1) / ENTRIES_PER_PART)), removed);
   let isLast = false;
   while (!isLast && entries.length <= limit) {
     const from = index;
-    const stored = await redis.use((client) => client.lrangeBuffer(key, from, from + PARTS_PER_READ));
+    const found = await redis.use((client) => client.lrangeBuffer(key, from, from + PARTS_PER_READ));
+    const stored = found.length > 0 ? found : unwritten.slice(from);
     const parts = await Promise.all(stored.map(partOrUnreadable));
     isLast = parts.length <= PARTS_PER_READ;
     const whole = parts.slice(0, PARTS_PER_READ);
@@ -63,6 +60,35 @@ async function readTrace(
     next: entries.length > limit ? (page.at(-1)?.seq ?? null) : null,
     retainedUntilMs: ttlMs > 0 ? Date.now() + ttlMs : null,
   };
+}
+
+const ADMISSION = ['asked', 'asked_ms', 'api_key', 'multitask_strategy'] as const;
+
+/**
+ * When a run was admitted, how many parts of its trace were removed, and the deadline of the trace. `unwritten`: the part of the admission of a run that nothing has
+ * happened to since, which is in the run's record (traces/trace.lua). The record is read first, as a claim moves the part to the list.
+ */
+async function readBeginning(redis: RedisConnection, { userId, runId }: TracedRun) {
+  const key = redis.keys.runTrace(userId, runId);
+  const record = redis.keys.runPrefix(userId) + runId;
+  const [fields, first, mark, ttlMs] = await redis.use((client) =>
+    Promise.all([
+      client.hmget(record, ...ADMISSION),
+      client.lindexBuffer(key, 0),
+      client.lindexBuffer(key, MARK_AT),
+      client.pttl(key),
+    ]),
+  );
+  const unwritten = first === null ? admissionIn(fields) : [];
+  const admitted = first ?? unwritten[0];
+  const admittedMs = admitted === undefined ? undefined : (await partOrUnreadable(admitted)).ms;
+  return { admittedMs, removed: removedBy(mark), ttlMs, unwritten };
+}
+
+function admissionIn([asked, ms, payer, strategy]: readonly (string | null)[]): readonly Buffer[] {
+  const [process, request] = asked?.split(' ') ?? [];
+  if (process === undefined || request === undefined) return [];
+  return [Buffer.from(['a', ms, process, payer || '-', strategy, request].join(' '))];
 }
 
 /** The owner of the last claim before a part. */

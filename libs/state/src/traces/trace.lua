@@ -1,6 +1,7 @@
 -- The trace of a run: a list of what happened in it, oldest first, each '<kind> <ms> <values…>' and, after a line end, a text of the
 -- process that wrote it (traces/trace-parts.ts reads them). It exists for runs whose admission began it: `traced` in their record is
--- its size in bytes. Needs thread.lua, clock.lua.
+-- its size in bytes. The part of the admission, which mostly is claimed at once, is written with the part after it: until then the record
+-- has it as `asked`, '<process> <request>', and `asked_ms`; `asked` is '' from then on. Needs thread.lua, clock.lua.
 local function trace_key(run_id) return run_key(run_id) .. ':trace' end
 
 -- The process that an owner names.
@@ -17,8 +18,23 @@ local function trace_part(...)
   return table.concat(values, ' ')
 end
 
+-- The part of the admission as a list, empty when it is written.
+local function unwritten_parts(run)
+  local process, request = (run.asked or ''):match('^(%S+) (%S+)$')
+  if not process then return {} end
+  local payer = run.api_key and run.api_key ~= '' and run.api_key or '-'
+  return { trace_part('a', run.asked_ms, process, payer, run.multitask_strategy, request) }
+end
+
 local function add_trace(run, ...)
-  if run.traced then redis.call('RPUSH', trace_key(run.run_id), trace_part(...)) end
+  if not run.traced then return end
+  local parts = unwritten_parts(run)
+  if #parts > 0 then
+    run.asked = ''
+    redis.call('HSET', run_key(run.run_id), 'asked', '')
+  end
+  append_to(parts, trace_part(...))
+  redis.call('RPUSH', trace_key(run.run_id), unpack(parts))
 end
 
 -- Removes the oldest part behind the first ones; returns its bytes.
@@ -36,13 +52,15 @@ local function drop_traced(key)
   return #oldest
 end
 
--- Adds a step of the owner with its text, and before it another part, which may be absent; returns the fields of the run's record that
+-- Adds a step of the owner with its text, and before it other parts, a list that may be absent; returns the fields of the run's record that
 -- the caller writes, { field, value }.
 local function trace_step(run, checkpoint, text, before)
   if not run.traced then return {} end
   local part = 's ' .. text_of(now_ms) .. ' ' .. checkpoint .. '\n' .. text
   local key, bytes = trace_key(run.run_id), tonumber(run.traced) + #part
-  local parts = before and redis.call('RPUSH', key, before, part) or redis.call('RPUSH', key, part)
+  local added = before or {}
+  added[#added + 1] = part
+  local parts = redis.call('RPUSH', key, unpack(added))
   for _ = 1, MAX_REMOVED do
     if (parts <= MAX_TRACE_PARTS and bytes <= MAX_TRACE_BYTES) or parts <= FIRST_TRACE_PARTS + 2 then break end
     bytes = bytes - drop_traced(key)
