@@ -76,13 +76,15 @@ if is_first then
   if files then storing = files.note(record_key .. ':files', run.run_id) end
 end
 run.tries = (tonumber(run.tries) or 0) + 1
+append_to(fields, 'status', 'running', 'updated_at', now_iso, 'attempt', (tonumber(run.attempt) or 0) + 1, 'tries', run.tries)
 if run.open ~= '' then
-  run.dropped = run.dropped == '' and run.open or run.dropped .. ',' .. run.open
+  append_to(fields, 'dropped', run.dropped == '' and run.open or run.dropped .. ',' .. run.open, 'open', '')
 end
 -- The owner before may have published events that it did not store.
-if tonumber(run.seq) > 0 then skip_numbers(run, run.seq + MAX_AHEAD) end
-append_to(fields, 'status', 'running', 'updated_at', now_iso, 'attempt', (tonumber(run.attempt) or 0) + 1, 'tries', run.tries,
-  'dropped', run.dropped, 'open', '')
+if tonumber(run.seq) > 0 then
+  skip_numbers(run, run.seq + MAX_AHEAD)
+  append_to(fields, 'seq', run.seq, 'bytes', run.bytes)
+end
 set_in(run, fields)
 local began = run.traced and unwritten_parts(run) or {}
 if #began > 0 then append_to(fields, 'asked', '') end
@@ -98,7 +100,7 @@ else
     local reason = not last_owner and 'released' or has_died(last_owner) and 'process_died' or 'lease_lapsed'
     add_trace(run, 'c', now_ms, process_of(p.owner), run.attempt, last_owner and process_of(last_owner) or '-', reason)
   end
-  redis.call('HSET', run_key(run.run_id), 'seq', run.seq, 'bytes', run.bytes, unpack(fields))
+  redis.call('HSET', run_key(run.run_id), unpack(fields))
   redis.call('HSET', record_key, unpack(owned))
 end
 take_process_lease()
