@@ -124,3 +124,4 @@ local function runs_in_flight(record, is_empty)
   if record.current ~= '' then table.insert(ids, 1, record.current) end
   return ids
 end
+-- @body

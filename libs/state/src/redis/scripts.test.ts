@@ -1,4 +1,4 @@
-import { withoutUnusedFunctions } from './scripts.js';
+import { loadScript, withoutUnusedFunctions } from './scripts.js';
 
 describe(withoutUnusedFunctions, () => {
   test('leaves out what nothing refers to, and then what only that used', () => {
@@ -28,5 +28,17 @@ return four()
   test('leaves a script alone that uses all of its functions', () => {
     const source = 'local function one() return 1 end\nreturn one()\n';
     expect(withoutUnusedFunctions(source)).toBe(source);
+  });
+});
+
+describe(loadScript, () => {
+  test('makes a function of what follows the shared part of scripts on threads, and leaves other scripts as they are', () => {
+    const { source } = loadScript('runs/finish');
+
+    expect(source).toMatch(/^#!lua flags=allow-oom\n/);
+    expect(source.match(/^local function body\(\)$/gm)).toHaveLength(1);
+    expect(source.indexOf('local function read_hash')).toBeLessThan(source.indexOf('local function body()'));
+    expect(source).toMatch(/\nend\nreturn body\(\)\n$/);
+    expect(loadScript('usage/check-budget').source).not.toContain('body()');
   });
 });

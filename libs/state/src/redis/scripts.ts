@@ -21,9 +21,22 @@ const include = /^ *-- @include (\S+\.lua)$/gm;
  * it defines: those that it never uses are left out, and those that few calls need are included in the block of an `if`.
  */
 export function loadScript(name: string): Script {
-  const source = withoutUnusedFunctions(expand(join(root, `${name}.lua`), new Set()));
+  const source = withBody(withoutUnusedFunctions(expand(join(root, `${name}.lua`), new Set())));
   const writes = !/^#!lua .*flags=\S*no-writes/.test(source);
   return { name, source, sha1: createHash('sha1').update(source).digest('hex'), writes };
+}
+
+const bodyMark = /^-- @body\n/m;
+
+/**
+ * A Lua script whose text after the line `-- @body`, if it has one, is a function. Lua searches a list of all variables that functions share
+ * for each that a new function takes from the function around it, but none for what that has from further out, such as all of
+ * `includes/thread.lua`: a script that defines a hundred functions takes some 10 µs less.
+ */
+function withBody(source: string): string {
+  return bodyMark.test(source)
+    ? `${source.replace(bodyMark, 'local function body()\n').trimEnd()}\nend\nreturn body()\n`
+    : source;
 }
 
 /** The text of each file read so far: scripts share most of what they include. */
