@@ -16,7 +16,7 @@ export { KeyedMutex } from './util/keyed-mutex.js';
 export { Limiter } from './util/limiter.js';
 export { memoize } from './util/memoize.js';
 export { eventJson } from './util/event-json.js';
-export { memoizeRecent } from './util/recent-texts.js';
+export { memoizeRecent, memoizeRecentLists } from './util/memoize-recent.js';
 export { SlotMap, SlotSet } from './util/slots.js';
 export { copyWith } from './util/copy-with.js';
 export { deadlineSignal } from './util/deadline-signal.js';

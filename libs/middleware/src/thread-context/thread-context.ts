@@ -1,5 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { HumanMessage, Message, ThreadContext, ThreadState } from '@caribou/contracts';
-import { type AgentMiddleware, CONTEXT_MESSAGE, isUserMessage, type RunContext } from '@caribou/core';
+import {
+  type AgentMiddleware,
+  CONTEXT_MESSAGE,
+  isUserMessage,
+  memoize,
+  memoizeRecent,
+  type RunContext,
+} from '@caribou/core';
 import type { ContextFacts } from './context-sections.js';
 import { formatChanges, formatContext, isErased } from './context-text.js';
 
@@ -43,11 +51,16 @@ export function threadContext(read: ReadContext): AgentMiddleware {
   };
 }
 
-const createContext = (shown: ThreadContext['shown']): ThreadContext => ({
-  text: formatContext(shown),
-  notes: [],
-  shown,
-});
+/** Most threads that begin on one day have the same context: they share the object, so that its JSON and its message are made once. */
+const newest = memoizeRecent((_text): { context?: ThreadContext } => ({}));
+
+function createContext(shown: ThreadContext['shown']): ThreadContext {
+  const text = formatContext(shown);
+  const known = newest(text);
+  if (known.context === undefined || !isDeepStrictEqual(known.context.shown, shown))
+    known.context = { text, notes: [], shown };
+  return known.context;
+}
 
 /** The context after a change of the facts; undefined when it stays as it is. */
 function nextContext(
@@ -81,7 +94,7 @@ function hasLostNotes({ notes }: ThreadContext, messages: readonly Message[]): b
 /** The messages of a request with the context; notes whose message is not among them follow the first message. */
 function withContext(messages: readonly Message[], context: ThreadContext | undefined): readonly Message[] {
   if (context === undefined) return messages;
-  const first = hiddenMessage(0, context.text);
+  const first = firstMessage(context);
   if (context.notes.length === 0) return [first, ...messages];
   const ids = new Set(messages.map(({ id }) => id));
   const lost: Message[] = [];
@@ -94,6 +107,8 @@ function withContext(messages: readonly Message[], context: ThreadContext | unde
   const following = messages.flatMap((message) => [...(placed.get(message.id) ?? []), message]);
   return [first, ...lost, ...following];
 }
+
+const firstMessage = memoize(({ text }: ThreadContext) => hiddenMessage(0, text));
 
 const hiddenMessage = (index: number, content: string): HumanMessage => ({
   type: 'human',

@@ -1,15 +1,15 @@
 import { isRecord } from '@caribou/contracts';
-import { memoize, memoizeRecent } from '@caribou/core';
+import { memoize, memoizeRecent, memoizeRecentLists } from '@caribou/core';
 
-/** From this number of UTF-16 units on a system prompt is encoded once. */
+/** From this number of UTF-16 units on the text of a prompt is encoded once. */
 const MIN_PROMPT_UNITS = 1_024;
 
 /** JSON that is encoded already, or not yet. */
 type Piece = Buffer | string;
 
 /**
- * Encodes a request as JSON. Tools and the system prompt are most of it and the same in nearly all requests, so each is encoded once;
- * messages and tools follow the other fields.
+ * Encodes a request as JSON. Tools and prompts are most of it and the same in nearly all requests, so each is encoded once; messages and
+ * tools follow the other fields.
  */
 export function encodeBody(body: object): Buffer {
   const { tools, messages, ...fields }: { readonly tools?: unknown; readonly messages?: unknown } = body;
@@ -34,24 +34,35 @@ function toBuffer(pieces: readonly Piece[]): Buffer {
   return Buffer.concat([...buffers, Buffer.from(text)]);
 }
 
-/** Only the first message is a system prompt (to-provider.ts). */
+/** The system prompt is the first message, and what a thread is shown besides its conversation mostly is the second (to-provider.ts). */
+const PROMPTS = 2;
+
 function encodeMessages(messages: unknown): Piece[] {
-  const list: readonly unknown[] = Array.isArray(messages) ? messages : [];
-  const [first, ...others] = list;
-  const { content, ...fields } = isRecord(first) && first['role'] === 'system' ? first : {};
-  if (typeof content !== 'string' || content.length < MIN_PROMPT_UNITS) return [JSON.stringify(messages)];
-  const rest = others.length === 0 ? ']' : `,${JSON.stringify(others).slice(1)}`;
-  return [`[${JSON.stringify(fields).slice(0, -1)},"content":`, encodePrompt(content), `}${rest}`];
+  if (!Array.isArray(messages)) return [JSON.stringify(messages)];
+  const list: readonly unknown[] = messages;
+  const prompts = list.slice(0, PROMPTS).flatMap((message) => [...encodeMessage(message), ',']);
+  const others = JSON.stringify(list.slice(PROMPTS)).slice(1);
+  return list.length <= PROMPTS ? ['[', ...prompts.slice(0, -1), ']'] : ['[', ...prompts, others];
+}
+
+function encodeMessage(message: unknown): Piece[] {
+  const { content, ...fields } = isRecord(message) ? message : {};
+  if (typeof content !== 'string' || content.length < MIN_PROMPT_UNITS) return [JSON.stringify(message)];
+  return [`${JSON.stringify(fields).slice(0, -1)},"content":`, encodePrompt(content), '}'];
 }
 
 const encodePrompt = memoizeRecent((text) => Buffer.from(JSON.stringify(text)));
 
-function encodeTools(tools: unknown): Piece[] {
-  if (!Array.isArray(tools)) return [JSON.stringify(tools)];
-  return ['[', ...tools.flatMap((tool, index) => (index === 0 ? [encodeTool(tool)] : [',', encodeTool(tool)])), ']'];
-}
+const encodeTools = (tools: unknown): Piece[] =>
+  Array.isArray(tools) && tools.every(isRecord) ? [encodeList(tools)] : [JSON.stringify(tools)];
 
-const encodeTool = (tool: unknown): Piece => (isRecord(tool) ? encodeOnce(tool) : JSON.stringify(tool));
+type Tool = Readonly<Record<string, unknown>>;
 
-/** The JSON of a tool. */
-const encodeOnce = memoize((tool: Readonly<Record<string, unknown>>) => Buffer.from(JSON.stringify(tool)));
+/** Most requests of a process have one of few lists, and other lists consist of the same tools. */
+const encodeList = memoizeRecentLists((tools: readonly Tool[]) => {
+  const separated = tools.flatMap((tool) => [COMMA, encodeTool(tool)]);
+  return Buffer.concat([Buffer.from('['), ...separated.slice(1), Buffer.from(']')]);
+});
+
+const COMMA = Buffer.from(',');
+const encodeTool = memoize((tool: Tool) => Buffer.from(JSON.stringify(tool)));

@@ -3,6 +3,7 @@ import { type Message, omitUndefined } from '@caribou/contracts';
 import {
   CONTEXT_MESSAGE,
   memoizeRecent,
+  memoizeRecentLists,
   type ModelCall,
   type OmittedMessages,
   type TracedEdit,
@@ -126,24 +127,7 @@ function knownText(whole: string): TracedText {
   return text;
 }
 
-interface KnownTools {
-  readonly tools: readonly ModelTool[];
-  readonly text: TracedText;
-}
-
-/** The lists of tools that were described lately, the newest first: most requests of a process have one of few lists. */
-let lists: readonly KnownTools[] = [];
-const MAX_LISTS = 16;
-
-function toolsText(tools: readonly ModelTool[]): TracedText {
-  const known = lists.find((list) => isSameList(list.tools, tools));
-  if (known !== undefined) return known.text;
-  const text = toText(
-    JSON.stringify(tools.map(({ name, description, parameters }) => ({ name, description, parameters }))),
-  );
-  lists = [{ tools, text }, ...lists].slice(0, MAX_LISTS);
-  return text;
-}
-
-const isSameList = (one: readonly ModelTool[], other: readonly ModelTool[]): boolean =>
-  one.length === other.length && one.every((tool, index) => tool === other[index]);
+/** Most requests of a process have one of few lists of tools. */
+const toolsText = memoizeRecentLists((tools: readonly ModelTool[]) =>
+  toText(JSON.stringify(tools.map(({ name, description, parameters }) => ({ name, description, parameters })))),
+);

@@ -6,9 +6,11 @@ import {
   type ChannelName,
   type CheckpointMetadata,
   type RunEventOf,
+  type ThreadContext,
   type ThreadState,
   omitUndefined,
 } from '@caribou/contracts';
+import { memoize } from '@caribou/core';
 import type { CommitRequest, ThreadHead } from '../ports/run-store.js';
 import { checkpointText } from './checkpoint-text.js';
 import { fieldsOf, HeadLog, type LogCounters, logOf, type LogPlan, planLog } from './head-log.js';
@@ -53,7 +55,7 @@ export async function checkpointCall(
   const plan = planLog(draft.from, draft.state, counters);
   const parent = draft.from.checkpointId;
   const messages = plan.messages.map((message) => JSON.stringify(message));
-  const values = plan.values.map((name) => JSON.stringify(draft.state[name]));
+  const values = plan.values.map((name) => textOfChannel(draft.state, name));
   const sizes = sizesOf(draft, plan, { messages, values });
   const body = {
     parent,
@@ -89,6 +91,14 @@ export async function checkpointCall(
     texts: [...head, ...(compact ? await compressEntries({ messages, values }, plan) : [...messages, ...values])],
   };
 }
+
+const contextText = memoize((context: ThreadContext) => JSON.stringify(context));
+
+/** Many threads share one object as their context. */
+const textOfChannel = (state: ThreadState, name: ChannelName): string =>
+  name === 'thread_context' && state.thread_context !== undefined
+    ? contextText(state.thread_context)
+    : JSON.stringify(state[name]);
 
 /** Counters of middlewares are written with each step that calls tools, and mostly repeat what they had. */
 const MIN_COUNTER_BYTES = 150;

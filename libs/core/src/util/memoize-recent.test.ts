@@ -1,4 +1,4 @@
-import { memoizeRecent } from './recent-texts.js';
+import { memoizeRecent, memoizeRecentLists } from './memoize-recent.js';
 
 describe(memoizeRecent, () => {
   const counting = () => {
@@ -31,5 +31,19 @@ describe(memoizeRecent, () => {
     const long = 'x'.repeat(256 * 1024);
     for (const text of [long, long]) lengthOf(text);
     expect(computed).toHaveLength(2);
+  });
+});
+
+describe(memoizeRecentLists, () => {
+  test('lists with the same members are computed once', () => {
+    const [a, b] = [{}, {}];
+    const computed: (readonly object[])[] = [];
+    const sizeOf = memoizeRecentLists((list: readonly object[]) => {
+      computed.push(list);
+      return list.length;
+    });
+    const lists = [[a, b], [b, a], [a], [], [a, b], []];
+    expect(lists.map(sizeOf)).toEqual([2, 2, 1, 0, 2, 0]);
+    expect(computed).toEqual(lists.slice(0, 4));
   });
 });
