@@ -73,9 +73,9 @@ export class VirtualRedis {
     this.client = new Redis(join(folder, 'redis.sock'), { maxRetriesPerRequest: null });
     this.asSeen = new Proxy(this.client, {
       get: (client, name) => {
-        if (name === 'callBuffer') return this.call.bind(this);
-        // Scripts arrive by `callBuffer`; otherwise they would read the server's own clock.
-        if (/^(call$|eval|fcall|script|function)/.test(String(name)))
+        if (name === 'call' || name === 'callBuffer') return this.call.bind(this, name);
+        // Scripts arrive by these two; otherwise they would read the server's own clock.
+        if (/^(eval|fcall|script|function)/.test(String(name)))
           throw new Error(`the simulator does not know ${String(name)}`);
         const value: unknown = Reflect.get(client, name);
         return typeof value === 'function' ? (value.bind(client) as unknown) : value;
@@ -152,16 +152,20 @@ export class VirtualRedis {
     return reply;
   }
 
-  private async call(command: string, ...args: (string | number | Buffer)[]): Promise<unknown> {
+  private async call(
+    by: 'call' | 'callBuffer',
+    command: string,
+    ...args: (string | number | Buffer)[]
+  ): Promise<unknown> {
     const [script = '', ...rest] = args;
     if (command.startsWith('EVALSHA')) {
       const prepared = this.prepared.get(String(script));
       if (prepared === undefined) throw new Error('NOSCRIPT');
-      return this.client.callBuffer(command, prepared, ...rest);
+      return this.client[by](command, prepared, ...rest);
     }
     if (!command.startsWith('EVAL')) throw new Error(`the simulator does not know ${command}`);
     const prepared = await this.prepare(String(script));
-    return this.client.callBuffer(command.replace('EVAL', 'EVALSHA'), prepared, ...rest);
+    return this.client[by](command.replace('EVAL', 'EVALSHA'), prepared, ...rest);
   }
 
   private async prepare(source: string): Promise<string> {

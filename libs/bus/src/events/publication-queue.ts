@@ -3,7 +3,7 @@ import { SlotMap } from '@caribou/core';
 import type { Publication } from './event-batch.js';
 
 /** How long events that only announce work wait for the next ones of their run, in milliseconds. */
-const ANNOUNCEMENT_MS = 50;
+const ANNOUNCEMENT_MS = 100;
 
 /** Nobody waits for these: what they announce follows, mostly within milliseconds. */
 const ANNOUNCEMENTS: ReadonlySet<RunEvent['kind']> = new Set(['run.start', 'checkpoint', 'task.start', 'model.start']);

@@ -176,16 +176,19 @@ export class RedisConnection {
   async run(script: Script, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
     const sentMs = performance.now();
     const more = [keys.length, ...keys, ...args];
+    // Texts cost a tenth of what buffers cost that are converted to texts.
+    const send = (client: Redis, command: string, ...rest: (string | number | Buffer)[]): Promise<unknown> =>
+      script.repliesPlainly ? client.call(command, ...rest) : client.callBuffer(command, ...rest);
     const reply = await this.use(async (client) => {
       try {
-        return await client.callBuffer(script.writes ? 'EVALSHA' : 'EVALSHA_RO', script.sha1, ...more);
+        return await send(client, script.writes ? 'EVALSHA' : 'EVALSHA_RO', script.sha1, ...more);
       } catch (error) {
         if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-        return await client.callBuffer(script.writes ? 'EVAL' : 'EVAL_RO', script.source, ...more);
+        return await send(client, script.writes ? 'EVAL' : 'EVAL_RO', script.source, ...more);
       }
     });
     this.onScript(script.name, performance.now() - sentMs);
-    return withTexts(reply);
+    return script.repliesPlainly ? reply : withTexts(reply);
   }
 
   /** Closes the connection, for all its parts, after the commands under way; later commands throw UnavailableError. */

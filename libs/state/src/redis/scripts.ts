@@ -10,6 +10,8 @@ export interface Script {
   readonly sha1: string;
   /** Whether it may write; one that does not needs no right to write its keys. */
   readonly writes: boolean;
+  /** Whether its reply has no stored texts, which may be binary. */
+  readonly repliesPlainly: boolean;
 }
 
 const root = join(__dirname, '..');
@@ -20,10 +22,13 @@ const include = /^ *-- @include (\S+\.lua)$/gm;
  * is replaced by the text of that file; a file is included once, where it is first named. Each call of a script makes the functions that
  * it defines: those that it never uses are left out, and those that few calls need are included in the block of an `if`.
  */
-export function loadScript(name: string): Script {
+export function loadScript(
+  name: string,
+  { repliesPlainly = false }: Partial<Pick<Script, 'repliesPlainly'>> = {},
+): Script {
   const source = withBody(withoutUnusedFunctions(expand(join(root, `${name}.lua`), new Set())));
   const writes = !/^#!lua .*flags=\S*no-writes/.test(source);
-  return { name, source, sha1: createHash('sha1').update(source).digest('hex'), writes };
+  return { name, source, sha1: createHash('sha1').update(source).digest('hex'), writes, repliesPlainly };
 }
 
 const bodyMark = /^-- @body\n/m;

@@ -79,7 +79,9 @@ describe('a short text that is mostly names', () => {
 
   test('written by this version stays readable', async () => {
     const form = await compressed(answer('Yes.'));
-    expect(form.toString('base64')).toMatchInlineSnapshot(`"/AAAAfcCOTQzZTY4MWQtMjE0OS00OWI5LThjNjktYTVlYjUzNmRjMTBlBFllcy4HGQhncHQMZnANMTcyMxI0MBMxNzYzFDAVMB0="`);
+    expect(form.toString('base64')).toMatchInlineSnapshot(
+      `"/AAAAfcCOTQzZTY4MWQtMjE0OS00OWI5LThjNjktYTVlYjUzNmRjMTBlBFllcy4HGQhncHQMZnANMTcyMxI0MBMxNzYzFDAVMB0="`,
+    );
   });
 });
 

@@ -24,7 +24,7 @@ import { budgetSpent } from '../usage/budget-state.js';
 import { otherBody, refusal, readRegeneratedRunId } from './admission-refusals.js';
 import { joinedResult, steeringCall } from './steering-call.js';
 
-const scripts = { admit: loadScript('runs/admit'), cancel: loadScript('runs/cancel') };
+const scripts = { admit: loadScript('runs/admit', { repliesPlainly: true }), cancel: loadScript('runs/cancel') };
 
 const NOTHING_DONE = {
   ...{ cancelled: [], ended: [], isUnderWay: false, isFollowed: false },

@@ -25,7 +25,7 @@ import { interruptedParams } from '../redis/interrupted-params.js';
 import { type TraceCall, traceStep, traceTtl } from '../traces/trace-call.js';
 import { turnParams } from '../turns/turn-params.js';
 
-const script = loadScript('runs/finish');
+const script = loadScript('runs/finish', { repliesPlainly: true });
 
 const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
 
