@@ -108,8 +108,9 @@ export class History {
 
   /** Of a request that is repeated, the messages that were known before are not given again. */
   private recordGiven({ threadId, kwargs }: AdmitRequest): void {
-    const ids = (kwargs.input?.messages ?? []).map(({ id }) => id);
-    this.given.set(threadId, [...(this.given.get(threadId) ?? []), ...ids]);
+    const known = this.given.get(threadId) ?? [];
+    const ids = (kwargs.input?.messages ?? []).map(({ id }) => id).filter((id) => !known.includes(id));
+    this.given.set(threadId, [...known, ...ids]);
   }
 
   private recordDispatched({ userId, spec: { parent } }: NewTask): void {
@@ -119,7 +120,13 @@ export class History {
 
   /** Queued runs that ended without an owner: pairs of id and the number of the last event. */
   private recordEnded(pairs: unknown): void {
-    for (const pair of pairs as readonly (readonly unknown[])[]) this.ended.add(String(pair[0]));
+    for (const pair of pairs as readonly (readonly unknown[])[]) {
+      const runId = String(pair[0]);
+      this.ended.add(runId);
+      const task = this.accepted.get(runId);
+      // A pool that never heard of its slot does not release it.
+      if (task !== undefined) this.slots.recordEnded(task);
+    }
   }
 
   /** A claim that is executed again under its id is the same claim, and has its epoch. */
