@@ -1,3 +1,4 @@
+import { memoizeRecent } from '@caribou/core';
 import { citations, criticalReminders, responseStyle, workingDirectory } from './conduct-sections.js';
 import type { PromptFacts } from './prompt-facts.js';
 import {
@@ -36,11 +37,15 @@ const sections: readonly Section[] = [
  * switches of the same agent give the same text for every user, day and memory, so that providers can cache it. Texts of
  * users are escaped, so that they cannot open or close a section.
  */
-export function buildSystemPrompt(facts: PromptFacts): string {
-  return sections
+export const buildSystemPrompt = (facts: PromptFacts): string => promptOf(JSON.stringify(facts));
+
+/** Most runs of a process have one of few prompts, which then are the same string. */
+const promptOf = memoizeRecent((json) => writePrompt(JSON.parse(json) as PromptFacts));
+
+const writePrompt = (facts: PromptFacts): string =>
+  sections
     .flatMap(({ tag, text }) => {
       const body = text(facts);
       return body === undefined ? [] : [`<${tag}>\n${body}\n</${tag}>`];
     })
     .join('\n\n');
-}
