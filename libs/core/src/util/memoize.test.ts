@@ -1,4 +1,4 @@
-import { memoizeRecent, memoizeRecentLists } from './memoize-recent.js';
+import { memoizeRecent, memoizeRecentLists } from './memoize.js';
 
 describe(memoizeRecent, () => {
   const counting = () => {
