@@ -4,7 +4,7 @@ import { type NatsCluster, startNatsCluster, waitFor } from '@caribou/testing';
 import { connect, type JetStreamManager, type NatsConnection } from 'nats';
 import { type Bus, connectBus } from '../index.js';
 
-jest.setTimeout(180_000);
+jest.setTimeout(240_000);
 
 /** A wake whose ack was lost with its server is delivered again after the ack deadline, by whichever server leads then, maybe more than once. */
 const REDELIVERED_MS = 60_000;
@@ -102,7 +102,7 @@ describe('a cluster of three nats-servers', () => {
 
     const killedAt = stored.length;
     // Each wake is stored by a majority before the next one is published, which is slow on a busy machine.
-    await waitFor(() => stored.length > killedAt + 50, { what: 'load without it', timeoutMs: REDELIVERED_MS });
+    await waitFor(() => stored.length > killedAt + 200, { what: 'load without it', timeoutMs: 2 * REDELIVERED_MS });
     publishing = false;
     await publisher;
     await waitFor(() => stored.every((threadId) => woken.has(threadId)), {
