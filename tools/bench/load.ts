@@ -50,6 +50,18 @@ export async function measureLoads(subjects: readonly Subject[], load: Load): Pr
   return runs.map((run) => run.result());
 }
 
+/** The loads before anything is measured: V8 compiles what a load needs only when it comes, and again at another one. */
+const WARM_UP: readonly Omit<Load, 'script'>[] = [
+  { concurrency: 16, turns: 4_000 },
+  { concurrency: 64, turns: 4_000 },
+];
+
+/** Drives simple turns at each subject until its code is compiled for few turns at once and for many. */
+export async function warmUp(subjects: readonly Subject[], times: (count: number) => number): Promise<void> {
+  for (const { concurrency, turns } of WARM_UP)
+    await measureLoads(subjects, { concurrency, turns: times(turns), script: simpleTurn() });
+}
+
 /** One subject's share of a load. */
 class SubjectRun {
   private readonly times: StreamTimes[] = [];

@@ -9,7 +9,7 @@ import { consolePage } from './console/console-part.js';
 import { files } from './files/files-part.js';
 import { startFleet } from './fleet.js';
 import { idleThreads } from './parts/idle-threads.js';
-import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject } from './load.js';
+import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject, warmUp } from './load.js';
 import { measureFairness } from './parts/fairness.js';
 import { measureGrowingThread, valuesOf } from './parts/long-thread.js';
 import { memoryReadings } from './parts/memory-readings.js';
@@ -58,10 +58,10 @@ const { values: options } = parseArgs({
 
 /** The number of concurrent threads at which the machine is the limit. */
 const FULL_LOAD = 64;
+/** Turns before the loads of single systems are measured, so that their code is compiled. */
+const WARM_UP_TURNS = 5_000;
 /** Milliseconds between two tokens of a slow model. */
 const PACE_MS = 20;
-/** Turns before anything is measured, so that all code is compiled. */
-const WARM_UP_TURNS = 5_000;
 
 async function loads({ fleet, figures, floor, caribou, times }: Bench): Promise<readonly Budget[]> {
   const pids = { ...fleet.services, ...fleet.servers };
@@ -75,7 +75,7 @@ async function loads({ fleet, figures, floor, caribou, times }: Bench): Promise<
     turns: times(turns),
     script: simpleTurn(delayMs),
   });
-  await measureLoads(both(), loadOf(16, WARM_UP_TURNS));
+  await warmUp(both(), times);
   const results: LoadResult[] = [];
   for (const load of [loadOf(1, 100), loadOf(16, 600)]) results.push(...(await measureLoads(both(), load)));
   const full = await measureLoads(both(), loadOf(FULL_LOAD, 1_600));

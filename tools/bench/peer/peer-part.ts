@@ -1,7 +1,7 @@
 import type { Bench, Part } from '../bench.js';
 import { type Pids, residentBytes } from '../cpu-time.js';
 import { type Fleet, startFleet } from '../fleet.js';
-import { type Load, measureLoads, simpleTurn, type Subject } from '../load.js';
+import { type Load, measureLoads, simpleTurn, type Subject, warmUp } from '../load.js';
 import { openProcessGroup } from '../process-group.js';
 import { say, sayLoads } from '../report.js';
 import { sum } from '../sample.js';
@@ -10,7 +10,6 @@ import { SIZED_RESULT_CONFIG, toolTurn } from '../tool-turn.js';
 import { floorTarget, langGraphTarget, type Target } from '../turns.js';
 import { startPeer } from './peer-process.js';
 
-const WARM_UP_TURNS = 5_000;
 /** Characters of the result of the trivial tool. */
 const TRIVIAL_CHARS = 16;
 
@@ -45,8 +44,7 @@ async function comparePeer(
     target: { ...target, name: `${target.name}, one tool` },
     pids,
   });
-  const warmUp: Load = { concurrency: 16, turns: times(WARM_UP_TURNS), script: simpleTurn() };
-  await measureLoads([floor, caribou, other], warmUp);
+  await warmUp([floor, caribou, other], times);
   sayResident('before the loads', { caribou: product, floor: fleet.floor, peer: other.pids });
   const full = await measureLoads([floor, caribou, other], {
     concurrency: 64,
