@@ -15,7 +15,7 @@ export { RepeatedTask } from './util/repeated-task.js';
 export { KeyedMutex } from './util/keyed-mutex.js';
 export { Limiter } from './util/limiter.js';
 export { eventJson } from './util/event-json.js';
-export { memoize, memoizeRecent, memoizeRecentLists } from './util/memoize.js';
+export { memoize, memoizeRecent, memoizeRecentBy, memoizeRecentLists } from './util/memoize.js';
 export { SlotMap, SlotSet } from './util/slots.js';
 export { copyWith } from './util/copy-with.js';
 export { deadlineSignal } from './util/deadline-signal.js';

@@ -57,6 +57,18 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe(UserSkillCatalog, () => {
+  test('users without skills of their own share one list until something changes', async () => {
+    write('public/chart/SKILL.md', file('chart'));
+    for (const user of ['u1', 'u2']) users.set(user, NOTHING);
+    const [first, second] = [await catalog.skillsOf('u1'), await catalog.skillsOf('u2')];
+    expect(second).toBe(first);
+
+    has({ chart: false });
+
+    expect(await catalog.skillsOf('u1')).not.toBe(first);
+    expect(await catalog.skillsOf('u2')).toBe(first);
+  });
+
   test('finds nested skills of both folders, by name; the content of a skill belongs to it', async () => {
     write('public/writing/report/SKILL.md', file('report'));
     write('public/writing/report/templates/SKILL.md', file('inner'));

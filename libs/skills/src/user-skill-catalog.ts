@@ -1,5 +1,5 @@
 import { type InstalledSkill, omitUndefined } from '@caribou/contracts';
-import { type Skill, type SkillCatalog, SKILLS_ROOT, type SkillStore, type UserSkills } from '@caribou/core';
+import { memoize, type Skill, type SkillCatalog, SKILLS_ROOT, type SkillStore, type UserSkills } from '@caribou/core';
 import type { OperatorSwitches, Switches } from './operator-switches.js';
 import type { SkillLibrary } from './skill-library.js';
 import { type FoundSkill, SKILL_FILE } from './skill-tree.js';
@@ -39,16 +39,23 @@ export class UserSkillCatalog implements SkillCatalog {
   constructor(private readonly parts: CatalogParts) {}
 
   async skillsOf(userId: string): Promise<readonly Skill[]> {
-    return (await this.listLocated(userId)).map(({ skill }) => skill);
+    return skillsIn(await this.listLocated(userId));
   }
 
   /** Lists skills sorted by name, including disabled ones. @throws {UnavailableError} when the store does not answer */
   async listLocated(userId: string): Promise<readonly LocatedSkill[]> {
     const { library, operator, store } = this.parts;
     const [found, defaults, user] = await Promise.all([library.skills(), operator.read(), store.read(userId)]);
-    return mergeSkills(found, user, defaults);
+    return merged(found)(defaults)(user);
   }
 }
+
+const skillsIn = memoize((located: readonly LocatedSkill[]): readonly Skill[] => located.map(({ skill }) => skill));
+
+/** Users without skills of their own share one list. */
+const merged = memoize((found: readonly FoundSkill[]) =>
+  memoize((defaults: Switches) => memoize((user: UserSkills) => mergeSkills(found, user, defaults))),
+);
 
 function mergeSkills(found: readonly FoundSkill[], user: UserSkills, defaults: Switches): readonly LocatedSkill[] {
   const isOn = (name: string): boolean => user.states.get(name) ?? defaults.get(name) ?? true;

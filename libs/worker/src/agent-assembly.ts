@@ -6,6 +6,7 @@ import {
   listTools,
   type Logger,
   type LoopOutcome,
+  memoizeRecentLists,
   selectOfferedTools,
   withoutTaken,
 } from '@caribou/core';
@@ -24,13 +25,14 @@ export function toolOffer(
   config: Pick<Config, 'tools'>,
 ): ToolOffer {
   const customTools = custom.flatMap((middleware) => middleware.tools ?? []);
+  const select = memoizeRecentLists((tools: readonly AnyTool[]) => selectOfferedTools(tools, config.tools));
   return () => {
     const listed = listTools(sources);
     // Where the run ends before it needs them, nobody else handles a failure.
     listed.catch(() => undefined);
     return async (builtIn, logger) => {
       const others = withoutTaken(await listed, [...builtIn, ...customTools], logger);
-      return selectOfferedTools([...builtIn, ...others], config.tools);
+      return select([...builtIn, ...others]);
     };
   };
 }

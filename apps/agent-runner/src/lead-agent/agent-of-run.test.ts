@@ -39,14 +39,14 @@ describe(agentOfRun, () => {
 
     expect(agent).toMatchObject({ custom: POET, skillNames: ['chart'], makesAgent: false });
     expect(agent.profile).toBe('I sail.');
-    expect(agentFacts(agent, run, [])).toEqual({ agentName: 'poet', soul: 'You rhyme.' });
+    expect(agentFacts(agent, 'poet', [])).toEqual({ agentName: 'poet', soul: 'You rhyme.' });
     expect(await toolNames({ agent_name: 'poet' })).toEqual(['update_agent']);
   });
 
   test('one that names none, by the lead agent', async () => {
     const agent = await of({});
     expect(agent).toEqual({ custom: null, profile: 'I sail.', makesAgent: false, skillNames: null });
-    expect([agentFacts(agent, runOf({}), []), await toolNames({})]).toEqual([{}, []]);
+    expect([agentFacts(agent, undefined, []), await toolNames({})]).toEqual([{}, []]);
   });
 
   test('one that makes an agent, by the lead agent as well, whether that agent is there already or not', async () => {
@@ -54,7 +54,7 @@ describe(agentOfRun, () => {
       const run = runOf({ agent_name: name, is_bootstrap: true });
       const agent = await agentOfRun(agents, run);
       expect(agent).toMatchObject({ custom: null, makesAgent: true, skillNames: ['bootstrap'] });
-      expect(agentFacts(agent, run, [])).toEqual({ bootstrap: { name } });
+      expect(agentFacts(agent, name, [])).toEqual({ bootstrap: { name } });
     }
     expect(await toolNames({ is_bootstrap: true })).toEqual(['setup_agent']);
   });

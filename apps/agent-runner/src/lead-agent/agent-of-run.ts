@@ -89,7 +89,7 @@ export function agentTools({ custom, makesAgent }: AgentOfRun, { agents, known }
 /** The facts about the agent in its prompt. */
 export function agentFacts(
   { custom, makesAgent }: AgentOfRun,
-  { context: { agent_name: name } }: RunContext,
+  name: string | undefined,
   skills: readonly Skill[],
 ): Partial<PromptFacts> {
   const skillLocation = skills.find((skill) => skill.enabled && skill.name === BOOTSTRAP_SKILL)?.location;

@@ -1,15 +1,7 @@
 import { omitUndefined } from '@caribou/contracts';
-import {
-  buildSystemPrompt,
-  chainOptions,
-  contextFacts,
-  type PromptFacts,
-  type RunSwitches,
-  switchesOf,
-} from '@caribou/agent';
+import { type RunSwitches, switchesOf } from '@caribou/agent';
 import type { Config } from '@caribou/config';
 import {
-  type AgentMiddleware,
   type AgentStore,
   type AnyTool,
   type ConversionStore,
@@ -21,18 +13,17 @@ import {
   type RunContext,
   type SandboxPort,
   type SchedulePort,
-  type Skill,
-  skillsOfAgent,
   type SubagentPort,
   toolsOfGroups,
 } from '@caribou/core';
-import { type ContextFacts, gateCatalog, leadChain, TODO_PROMPT, titleWithoutAnswer } from '@caribou/middleware';
+import { gateCatalog, titleWithoutAnswer } from '@caribou/middleware';
 import type { AfterCancel, AgentInput, AgentLoop, EarlyRun } from '@caribou/runs';
-import { leadTools, stopScheduledTaskTool, taskTool } from '@caribou/tools';
-import { type AgentTools, runFromHead, toolFacts, toolOffer } from '@caribou/worker';
-import { agentFacts, agentOfRun, agentTools, applyAgentSettings, modelOf } from './agent-of-run.js';
+import { leadTools } from '@caribou/tools';
+import { type AgentTools, runFromHead, toolOffer } from '@caribou/worker';
+import { agentOfRun, applyAgentSettings, modelOf } from './agent-of-run.js';
+import { agentSetups } from './agent-setup.js';
 import { memoryForPrompt } from './memory-for-prompt.js';
-import { ReadsOfRuns, type RunReads } from './run-reads.js';
+import { ReadsOfRuns } from './run-reads.js';
 
 export interface LeadAgentPorts extends Pick<AgentTools, 'skills' | 'sources' | 'custom'> {
   readonly models: ModelCatalog;
@@ -51,69 +42,64 @@ export type LeadAgentConfig = Pick<
 >;
 
 /**
- * The loop of the lead agent or of the custom agent that the run names. Tools, chain and prompt are built for each run
- * from its switches, the agent and the configuration; a takeover reads the agent again. What changes from run to run, such
- * as the user's memory, is read when the run starts and is part of the thread. Only lead agents get the memory.
+ * The loop of the lead agent or of the custom agent that the run names. Tools, chain and prompt are those of its switches, the agent
+ * and the configuration; a takeover reads the agent again. What changes from run to run, such as the user's memory, is read when
+ * the run starts and is part of the thread. Only lead agents get the memory.
  *
  * @returns a loop that throws InvalidRequestError when the run names an unknown model, NotFoundError when it names an
  *   agent that does not exist.
  */
 export function leadAgent(ports: LeadAgentPorts, config: LeadAgentConfig): AgentLoop {
-  const { models, gate, sandbox, conversions, subagents, memories, agents, custom } = ports;
-  // Calls of the loop pass the model gate in the chain; calls that middlewares make themselves pass it here.
-  const gatedModels = gateCatalog(models, gate);
+  const { models, gate, sandbox, conversions, agents } = ports;
   const toolsFor = toolSets(sandbox, config.sandbox.limits.commandTimeoutMs);
-  const known = { models: models.names, toolGroups: config.tools.groupNames };
-  const reads = new ReadsOfRuns({
-    agentOf: (early) => agentOfRun(agents, early),
-    skillsOf: (userId) => ports.skills.skillsOf(userId),
-    offerTools: toolOffer(ports, config),
-    memory: memoryForPrompt(memories, config.chain.memory),
-    conversions,
-  });
+  const reads = readsOfRuns(ports, config);
+  const setupFor = agentSetups(
+    {
+      ...ports,
+      // Calls of the loop pass the model gate in the chain; calls that middlewares make themselves pass it here.
+      gatedModels: gateCatalog(models, gate),
+      reads,
+      conversions: {
+        read: conversions.read,
+        uploadsSince: (run, number) => reads.of(run).uploadsSince(run, number),
+      },
+      agentTools: { agents, known: { models: models.names, toolGroups: config.tools.groupNames } },
+    },
+    config,
+  );
   const loop = async (input: AgentInput): Promise<LoopOutcome> => {
     const { run: given, claimed } = input;
     const { kwargs } = claimed.run;
-    const { offer, memory, uploadsSince, ...begun } = reads.begin(input.early);
-    const [agent, allSkills] = await Promise.all([begun.agent, begun.skills]);
+    const begun = reads.beginFor(given, input.early);
+    const [agent, skills] = await Promise.all([begun.agent, begun.skills]);
     const model = modelOf(given, agent, models);
     const run = applyAgentSettings(given, agent, model);
     const switches = switchesOf(run.context, config.chain, model);
     warnIgnoredSwitch(run, model);
-    const skills = skillsOfAgent(allSkills, agent.skillNames);
-    const approvals = agent.custom?.approvals ?? [];
-    const own = toolsOfGroups(await offer(toolsFor(switches), run.logger), agent.custom?.tool_groups ?? null);
-    const tools = [
-      ...own,
-      ...(config.agentsApi.enabled ? agentTools(agent, { agents, known }) : []),
-      ...(run.context.scheduled_task === undefined ? [] : [stopScheduledTaskTool(ports.schedules)]),
-      ...(switches.subagents ? [taskTool(subagents, namesOf(own), agent.skillNames, approvals)] : []),
-    ];
-    const facts = toolFacts([...tools, ...toolsIn(custom)], config);
-    const context = contextReader({ ...facts, skills, profile: agent.profile }, memory);
-    const options = {
-      ...chainOptions(config, { switches, models: gatedModels, tools }),
-      ...{ custom, skills, context, approvals, temporary: kwargs.temporary },
-    };
-    const chain = leadChain({ sandbox, conversions: { read: conversions.read, uploadsSince }, model, gate }, options);
-    return runFromHead(input, {
-      chain,
-      tools,
-      model,
-      systemPrompt: buildSystemPrompt({
-        toolNames: namesOf([...tools, ...toolsIn(chain)]),
-        ...promptFacts(switches, subagents.types),
-        ...agentFacts(agent, run, skills),
-      }),
-      options: {
-        maxTurns: Math.min(kwargs.recursion_limit, config.runner.maxTurnsCap),
-        ...omitUndefined({ interruptBefore: kwargs.interrupt_before, interruptAfter: kwargs.interrupt_after }),
-      },
-      run,
+    const offered = await begun.offer(toolsFor(switches), run.logger);
+    const setup = setupFor({
+      ...{ agent, agentName: run.context.agent_name, model, switches, skills },
+      offered: toolsOfGroups(offered, agent.custom?.tool_groups ?? null),
+      isTemporary: kwargs.temporary === true,
+      isScheduled: run.context.scheduled_task !== undefined,
     });
+    const options = {
+      maxTurns: Math.min(kwargs.recursion_limit, config.runner.maxTurnsCap),
+      ...omitUndefined({ interruptBefore: kwargs.interrupt_before, interruptAfter: kwargs.interrupt_after }),
+    };
+    return runFromHead(input, { ...setup, model, options, run });
   };
   return Object.assign(loop, { prefetch: (early: EarlyRun): void => void reads.begin(early) });
 }
+
+const readsOfRuns = (ports: LeadAgentPorts, config: LeadAgentConfig): ReadsOfRuns =>
+  new ReadsOfRuns({
+    agentOf: (early) => agentOfRun(ports.agents, early),
+    skillsOf: (userId) => ports.skills.skillsOf(userId),
+    offerTools: toolOffer(ports, config),
+    memory: memoryForPrompt(ports.memories, config.chain.memory),
+    conversions: ports.conversions,
+  });
 
 /** The built-in tools by the switches that select them. They are cached, because creating their schemas takes time. */
 function toolSets(sandbox: SandboxPort, commandTimeoutMs: number): (switches: RunSwitches) => readonly AnyTool[] {
@@ -125,34 +111,6 @@ function toolSets(sandbox: SandboxPort, commandTimeoutMs: number): (switches: Ru
     const tools = leadTools({ sandbox }, { vision, clarification, commandTimeoutMs });
     toolsByKey.set(key, tools);
     return tools;
-  };
-}
-
-const toolsIn = (chain: readonly AgentMiddleware[]): readonly AnyTool[] =>
-  chain.flatMap((middleware) => middleware.tools ?? []);
-
-interface AgentContext extends ReturnType<typeof toolFacts> {
-  readonly skills: readonly Skill[];
-  readonly profile: string;
-}
-
-/** Reads what a run shows the model besides the conversation, when it starts. */
-const contextReader =
-  ({ skills, ...facts }: AgentContext, memoryOf: RunReads['memory']) =>
-  async (run: RunContext): Promise<ContextFacts> =>
-    contextFacts({
-      ...facts,
-      skills: skills.filter(({ enabled }) => enabled),
-      nowMs: run.clock.now(),
-      memory: await memoryOf(run),
-    });
-
-const namesOf = (tools: readonly AnyTool[]): readonly string[] => tools.map(({ name }) => name);
-
-function promptFacts(switches: RunSwitches, types: SubagentPort['types']): Omit<PromptFacts, 'toolNames'> {
-  return {
-    ...(switches.planMode ? { planGuide: TODO_PROMPT } : {}),
-    ...(switches.subagents ? { subagents: { maxConcurrent: switches.maxConcurrentSubagents, types } } : {}),
   };
 }
 

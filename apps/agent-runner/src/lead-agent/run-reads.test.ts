@@ -52,6 +52,19 @@ describe(ReadsOfRuns, () => {
     expect(asked).toHaveLength(10);
   });
 
+  test('a run that executes finds what was read for it through any of its contexts', () => {
+    const reads = new ReadsOfRuns(countingReaders().readers);
+    const run = fakeRun();
+    const early = earlyRun();
+    const begun = reads.begin(early);
+    expect(() => reads.of(run)).toThrow('nothing was read for this run');
+
+    expect(reads.beginFor(run, early)).toBe(begun);
+
+    expect(reads.of({ ...run })).toBe(begun);
+    expect(() => reads.of({ signal: new AbortController().signal })).toThrow('nothing was read for this run');
+  });
+
   test('a later look for uploads, as for a message that joins the run, reads again', async () => {
     const { asked, readers } = countingReaders();
     const { uploadsSince } = new ReadsOfRuns(readers).begin(earlyRun());

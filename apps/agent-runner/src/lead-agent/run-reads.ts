@@ -1,3 +1,4 @@
+import { BugError } from '@caribou/contracts';
 import type { ConversionStore, RunContext, Skill } from '@caribou/core';
 import type { EarlyRun } from '@caribou/runs';
 import type { ToolOffer } from '@caribou/worker';
@@ -29,6 +30,8 @@ export interface RunReaders {
  */
 export class ReadsOfRuns {
   private readonly begun = new WeakMap<EarlyRun, RunReads>();
+  /** By the signal of the run, which all its contexts share. */
+  private readonly ofRuns = new WeakMap<AbortSignal, RunReads>();
 
   constructor(private readonly readers: RunReaders) {}
 
@@ -37,6 +40,20 @@ export class ReadsOfRuns {
     if (known !== undefined) return known;
     const reads = this.start(early);
     this.begun.set(early, reads);
+    return reads;
+  }
+
+  /** The same, for a run that executes; `of` returns its reads from now on. */
+  beginFor({ signal }: Pick<RunContext, 'signal'>, early: EarlyRun): RunReads {
+    const reads = this.begin(early);
+    this.ofRuns.set(signal, reads);
+    return reads;
+  }
+
+  /** @throws {BugError} for a run that `beginFor` was not called for */
+  of({ signal }: Pick<RunContext, 'signal'>): RunReads {
+    const reads = this.ofRuns.get(signal);
+    if (reads === undefined) throw new BugError('nothing was read for this run');
     return reads;
   }
 

@@ -1,4 +1,4 @@
-import { defuseFrameworkTags, escapeMarkup } from '@caribou/core';
+import { defuseFrameworkTags, escapeMarkup, memoize } from '@caribou/core';
 import type { ContextFacts } from '@caribou/middleware';
 import { has } from './prompt-facts.js';
 
@@ -36,7 +36,7 @@ export const contextFacts = (facts: RunFacts): ContextFacts => ({
 /** Maximum number of skills that are listed; the agent finds the others with its tools. */
 const MAX_SKILLS = 100;
 
-function listSkills(skills: readonly SkillFact[]): string {
+const listSkills = memoize((skills: readonly SkillFact[]): string => {
   const shown = skills
     .slice(0, MAX_SKILLS)
     .map(
@@ -45,7 +45,7 @@ function listSkills(skills: readonly SkillFact[]): string {
     );
   const more = skills.length - shown.length;
   return [...shown, ...(more > 0 ? [`(and ${more} more: look under /mnt/skills)`] : [])].join('\n');
-}
+});
 
 const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 

@@ -210,7 +210,8 @@ export async function traceHook<Run extends Instrumented, Result>(
     const ownMs = Math.max(0, endMs - startMs - innerMs);
     recorder.countCall(hook.middleware, ownMs);
     if (run.span === undefined || (ownMs < SHOWN_FROM_MS && decisions.length === 0)) return;
-    writeHookSpan(run.span, { ...hook, startMs, endMs, ownMs, decisions, error });
+    const { middleware, hook: name } = hook;
+    writeHookSpan(run.span, { middleware, hook: name, startMs, endMs, ownMs, decisions, error });
   };
   try {
     const result = await work(run.span === undefined ? run : withDecisions(run, recorder, decisions), runUntimed);

@@ -1,22 +1,14 @@
 import type { ChainConfig, Config } from '@caribou/config';
 import type { ApprovalRule } from '@caribou/contracts';
-import type {
-  AgentMiddleware,
-  AnyTool,
-  ConversionStore,
-  ModelCatalog,
-  ModelGate,
-  ModelPort,
-  SandboxPort,
-  Skill,
-} from '@caribou/core';
+import type { AgentMiddleware, AnyTool, ModelCatalog, ModelGate, ModelPort, SandboxPort, Skill } from '@caribou/core';
+import type { UploadRecords } from '../conversation/uploads.js';
 import type { ReadContext } from '../thread-context/thread-context.js';
 import type { CommandPolicy } from '../command-rules/command-audit.js';
 
 export interface ChainPorts {
   readonly sandbox: SandboxPort;
   /** Records of converted uploads; without it Markdown files are not listed to the agent. */
-  readonly conversions?: Pick<ConversionStore, 'read' | 'uploadsSince'>;
+  readonly conversions?: UploadRecords;
   /** The model of the run. */
   readonly model: ModelPort;
   /** Limits and circuit breakers shared by all processes; without it there are none. */

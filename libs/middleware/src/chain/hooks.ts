@@ -4,6 +4,7 @@ import {
   applyUpdate,
   type CallUsage,
   isEmptyUpdate,
+  memoize,
   type RunContext,
   type Step,
   traceHook,
@@ -62,15 +63,13 @@ export async function runHooks(
   const steps: Step[] = [];
   let reached = state;
   let ended = false;
-  for (const middleware of hook.startsWith('after') ? [...chain].reverse() : chain) {
-    // Most middlewares have few hooks; skipping absent ones saves turns of the event loop.
-    if (middleware[hook] === undefined) continue;
-    const result = await callHook(middleware, hook, { state: reached, run, step });
+  for (const entry of hooksIn(chain)[hook]) {
+    const result = await callHook(entry, { state: reached, run, step });
     if (result === undefined) continue;
     steps.push(result);
     if (result.update !== undefined && !isEmptyUpdate(result.update)) {
       reached = applyUpdate(reached, result.update);
-      updates.push({ node: nodeOf(middleware, hook), update: result.update });
+      updates.push({ node: entry.node, update: result.update });
     }
     ended = result.end === true && !ENDLESS.has(hook);
     if (ended) break;
@@ -86,17 +85,44 @@ export interface HookCall {
   readonly step?: number;
 }
 
-const nodeOf = ({ name }: AgentMiddleware, hook: HookName): string => `${name}.${suffixes[hook]}`;
+/** A hook that a middleware has. */
+interface HookEntry {
+  readonly middleware: string;
+  readonly hook: HookName;
+  /** The name that clients see. */
+  readonly node: string;
+  readonly call: (state: ThreadState, run: RunContext) => Promise<Step | undefined>;
+}
 
-function callHook(middleware: AgentMiddleware, hook: HookName, call: Required<HookCall>): Promise<Step | undefined> {
-  const position = { middleware: middleware.name, hook };
-  const { state, step } = call;
-  return traceHook(call.run, position, async (run) => {
-    // After the last node of a run there is none to continue at.
-    if (hook === 'beforeEnd' || hook === 'afterAgent') return middleware[hook]?.(state, run);
-    const scope = { scope: nodeOf(middleware, hook), layer: middleware.name, state, step };
-    return middleware[hook]?.(state, withInterrupts(run, scope));
-  });
+/** The hooks of a chain in the order in which they run: most middlewares have few, and many runs share a chain. */
+const hooksIn = memoize((chain: readonly AgentMiddleware[]): Readonly<Record<HookName, readonly HookEntry[]>> => {
+  const entriesOf = (hook: HookName): readonly HookEntry[] => {
+    const entries = chain.flatMap((middleware) => hookEntry(middleware, hook) ?? []);
+    return hook.startsWith('after') ? entries.reverse() : entries;
+  };
+  return {
+    beforeAgent: entriesOf('beforeAgent'),
+    onJoined: entriesOf('onJoined'),
+    beforeModel: entriesOf('beforeModel'),
+    afterModel: entriesOf('afterModel'),
+    beforeEnd: entriesOf('beforeEnd'),
+    afterAgent: entriesOf('afterAgent'),
+  };
+});
+
+function hookEntry(middleware: AgentMiddleware, hook: HookName): HookEntry | undefined {
+  const { name } = middleware;
+  const call = middleware[hook]?.bind(middleware);
+  return call === undefined ? undefined : { middleware: name, hook, node: `${name}.${suffixes[hook]}`, call };
+}
+
+function callHook(entry: HookEntry, { run, state, step }: Required<HookCall>): Promise<Step | undefined> {
+  const { hook, node: scope, middleware: layer } = entry;
+  // After the last node of a run there is none to continue at.
+  const isLast = hook === 'beforeEnd' || hook === 'afterAgent';
+  return traceHook(run, entry, (within) =>
+    entry.call(state, isLast ? within : withInterrupts(within, { scope, layer, state, step })),
+  );
 }
 
 function decisionsOf(steps: readonly Step[]): Pick<HookPass, 'again' | 'durable' | 'stopReason' | 'usage'> {

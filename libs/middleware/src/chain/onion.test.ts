@@ -36,6 +36,18 @@ describe(onion, () => {
     );
   });
 
+  test('a call that throws at once fails like one that fails later, and may be repeated', async () => {
+    const retries: TextLayer = {
+      name: 'retries',
+      call: (request, next) => next(request).catch(() => next(`${request} again`)),
+    };
+    const call = onion([retries], (request) => {
+      if (!request.endsWith('again')) throw new Error('broken');
+      return Promise.resolve(request);
+    });
+    expect(await call('once')).toBe('once again');
+  });
+
   test('a layer that answers without next hides everything inside it', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -29,22 +29,28 @@ function guardLayer<Request, Result>(
 ): Call<Request, Result> {
   return async (request) => {
     let isRunning = false;
-    const run = async (inner: Request): Promise<Result> => {
-      isRunning = true;
-      try {
-        return await next(inner);
-      } finally {
-        isRunning = false;
-      }
+    const settle = (): void => {
+      isRunning = false;
     };
     const result = await layer.call(request, (inner) => {
       if (isRunning) return Promise.reject(new BugError(`${layer.name} called next() again before it settled`));
-      const call = run(inner);
-      // A call that the layer did not await may fail later; by then the check below has reported the layer.
-      call.catch(() => undefined);
+      isRunning = true;
+      const call = start(next, inner);
+      // Runs before what the layer does with the result. A call that the layer did not await may fail later; by then the check below
+      // has reported the layer.
+      call.then(settle, settle);
       return call;
     });
     if (isRunning) throw new BugError(`${layer.name} returned before its next() settled`);
     return result;
   };
+}
+
+/** Begins a call; one that throws at once is one that fails. */
+function start<Request, Result>(next: Call<Request, Result>, request: Request): Promise<Result> {
+  try {
+    return next(request);
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }

@@ -25,10 +25,16 @@ import {
 import { z } from 'zod';
 import { fileNamesOf, type ShownFile, uploadsBlock, stripBlock } from './uploads-block.js';
 
+/** The records of converted uploads as a run sees them. */
+export interface UploadRecords extends Pick<ConversionStore, 'read'> {
+  /** The same as in `ConversionStore`, for the thread of a run. */
+  uploadsSince(run: RunContext, number: number): ReturnType<ConversionStore['uploadsSince']>;
+}
+
 export interface UploadsPorts {
   readonly sandbox: Pick<SandboxPort, 'list' | 'stat'>;
   /** Records of uploads and their Markdown; without it only the files that a message names are mentioned. */
-  readonly conversions?: Pick<ConversionStore, 'read' | 'uploadsSince'>;
+  readonly conversions?: UploadRecords;
 }
 
 /** Maximum listed files of the message and of earlier ones; the rest is counted. */
@@ -139,7 +145,7 @@ interface Wanted {
 
 /** Finds files that were not announced; null, without a request to the sandbox, when there are none. */
 async function findNewFiles(ports: UploadsPorts, run: RunContext, { named, number }: Wanted): Promise<Found | null> {
-  const since = await ports.conversions?.uploadsSince(scopeOf(run), number);
+  const since = await ports.conversions?.uploadsSince(run, number);
   const unnamed = since?.names.filter((name) => !named.includes(name)) ?? [];
   if (named.length + unnamed.length === 0) return null;
   return { ...(await describeFiles(ports, run, { named, unnamed })), newest: since?.newest ?? number };

@@ -48,8 +48,12 @@ export function redisSkills(redis: RedisConnection): SkillStore {
   };
 }
 
+/** One object, so that what is derived from it is derived once for all users who have none. */
+const NO_SKILLS: UserSkills = { states: new Map(), installed: [] };
+
 function userSkills(fields: Readonly<Record<string, string>>): UserSkills {
   const entries = Object.entries(fields);
+  if (entries.length === 0) return NO_SKILLS;
   return {
     states: new Map(entries.flatMap(([key, value]) => (key.startsWith('e:') ? [[key.slice(2), value === '1']] : []))),
     installed: entries.flatMap(([key, value]) => (key.startsWith('c:') ? [recordOf(value)] : [])),
