@@ -2,7 +2,7 @@ import { type ExactLogFields, type LogFields, logFields } from '@caribou/contrac
 import { pino } from 'pino';
 import { describeError } from './describe-error.js';
 import { bufferStdout } from './buffered-lines.js';
-import { redact } from './redact.js';
+import { isClean, redact } from './redact.js';
 
 /** The same interface as core's Logger, repeated because this library may not import core; a test compares the two. */
 export interface ServiceLogger {
@@ -58,6 +58,7 @@ function wrap(logger: pino.Logger, flush: () => void): ServiceLogger {
 
 /** Picks the fields of the closed list and redacts secrets; lists the names of other fields in `dropped`. */
 function pickAllowedFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  if (isLoggable(fields)) return fields;
   const line: Record<string, unknown> = {};
   const dropped: string[] = [];
   for (const [name, value] of Object.entries(fields)) {
@@ -66,4 +67,12 @@ function pickAllowedFields(fields: Readonly<Record<string, unknown>>): Record<st
   }
   if (dropped.length > 0) line['dropped'] = dropped;
   return line;
+}
+
+/** Whether all fields are of the closed list and have nothing to redact, as in nearly all lines, which then need no copy. */
+function isLoggable(fields: Readonly<Record<string, unknown>>): boolean {
+  for (const name of Object.keys(fields)) {
+    if (!allowed.has(name) || name === 'error' || !isClean(fields[name])) return false;
+  }
+  return true;
 }

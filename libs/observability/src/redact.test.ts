@@ -1,4 +1,5 @@
-import { redactText } from './redact.js';
+import fc from 'fast-check';
+import { isClean, redact, redactText } from './redact.js';
 
 describe(redactText, () => {
   test.each([
@@ -24,5 +25,67 @@ describe(redactText, () => {
 
   test('cuts a long text', () => {
     expect(redactText('a'.repeat(9_000))).toBe(`${'a'.repeat(8_192)}…`);
+  });
+});
+
+const texts = fc.constantFrom(
+  ...[
+    'Bearer abc.def-123',
+    'sk-12345678',
+    'GHP_12345678',
+    'a://:b@',
+    'https://host/path',
+    'task-12345678',
+    'ok',
+    'a'.repeat(9_000),
+  ],
+);
+const names = fc.constantFrom('apiKey', 'max_tokens', 'token', 'Cookie', 'model', 'toJSON', 'constructor');
+
+class Named {
+  constructor(readonly password: string) {}
+}
+
+/** Values as fields of log lines may have them, most of which `redact` changes. */
+const values = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 6 },
+    fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true, withTypedArray: true }),
+    texts,
+    fc.constant(new Named('secret')),
+    fc.constant(() => 1),
+    fc.array(tie('value')),
+    fc.dictionary(fc.oneof(names, fc.string()), tie('value')),
+  ),
+})).value;
+
+describe(isClean, () => {
+  test('says so of no value whose JSON is another one once it is redacted', () => {
+    fc.assert(
+      fc.property(values, (value) => {
+        if (isClean(value)) expect(JSON.stringify(value)).toBe(JSON.stringify(redact(value)));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test('recognizes what lines mostly have', () => {
+    const chain = [{ middleware: 'title', ms: 0.5, calls: 2, decisions: ['cut', 'cut ×2'] }];
+    expect(
+      [undefined, null, 5, true, 'POST', '/threads/:thread_id/runs/stream', chain].every((value) => isClean(value)),
+    ).toBe(true);
+  });
+
+  test.each([
+    ['a secret', 'Bearer abc.def-123'],
+    ['a field with the name of a secret', { details: [{ api_key: 'x' }] }],
+    ['a long text', 'a'.repeat(9_000)],
+    ['a long list', Array.from({ length: 101 }, () => 1)],
+    ['a depth of five', [[[[[1]]]]]],
+    ['a value with a JSON of its own', { toJSON: () => 'x' }],
+    ['an instance of a class', new Named('x')],
+    ['a big integer', 5n],
+  ])('not %s', (_, value) => {
+    expect(isClean(value)).toBe(false);
   });
 });
