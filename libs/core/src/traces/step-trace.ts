@@ -1,5 +1,6 @@
 import type { AiMessage } from '@caribou/contracts';
 import type { ModelCall, ModelPort } from '../ports/model-port.js';
+import type { CallUsage } from '../usage/call-usage.js';
 
 /** A text that a request had, by its hash. One that is too large to be stored has `large-<size>` and no text. */
 export interface TracedText {
@@ -63,19 +64,18 @@ export interface TracedModelCall {
   readonly attempt: number;
   readonly because: CallCause;
   readonly model: string;
-  readonly providerModel?: string;
-  readonly provider?: string;
+  readonly providerModel?: string | undefined;
+  readonly provider?: string | undefined;
   readonly outcome: 'ok' | 'error' | 'aborted';
-  readonly firstTokenMs?: number;
-  readonly durationMs?: number;
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-  readonly cachedInputTokens?: number;
-  readonly reasoningTokens?: number;
-  readonly finishReason?: string;
-  readonly messageId?: string;
-  readonly error?: TracedFailure;
-  readonly request?: TracedRequest;
+  readonly firstTokenMs?: number | undefined;
+  readonly durationMs?: number | undefined;
+  readonly tokens?:
+    | Pick<CallUsage, 'inputTokens' | 'outputTokens' | 'cachedInputTokens' | 'reasoningTokens'>
+    | undefined;
+  readonly finishReason?: string | undefined;
+  readonly messageId?: string | undefined;
+  readonly error?: TracedFailure | undefined;
+  readonly request?: TracedRequest | undefined;
 }
 
 export type ToolCallOutcome = 'ok' | 'error' | 'unknown' | 'interrupted' | 'aborted';
@@ -87,9 +87,9 @@ export interface TracedToolCall {
   readonly durationMs: number;
   readonly outcome: ToolCallOutcome;
   /** The beginning of the error that the model was given. */
-  readonly error?: string;
+  readonly error?: string | undefined;
   /** Of a call that delegates a task: the kind of the subagent. */
-  readonly subagentType?: string;
+  readonly subagentType?: string | undefined;
 }
 
 /** What the hooks of a middleware took in a step, and what they decided. */
@@ -106,9 +106,9 @@ export interface StepTrace {
   readonly nowMs: number;
   readonly calls: readonly TracedModelCall[];
   readonly tools: readonly TracedToolCall[];
-  readonly hooks?: { readonly durationMs: number; readonly parts: readonly TracedHooks[] };
+  readonly hooks?: { readonly durationMs: number; readonly parts: readonly TracedHooks[] } | undefined;
   /** How long the commit before took. */
-  readonly lastCommitMs?: number;
+  readonly lastCommitMs?: number | undefined;
   /** Calls that are left out, as there were too many. */
   readonly dropped: number;
 }

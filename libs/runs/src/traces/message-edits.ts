@@ -26,12 +26,13 @@ export function editsOf(original: string, changed: string): readonly TextEdit[] 
 function commonPrefix(one: string, other: string): number {
   const most = Math.min(one.length, other.length);
   let length = 0;
-  while (length < most && one[length] === other[length]) length += 1;
+  while (length < most && one.charCodeAt(length) === other.charCodeAt(length)) length += 1;
   return length;
 }
 
 function commonSuffix(one: string, other: string, most: number): number {
+  const [oneEnd, otherEnd] = [one.length - 1, other.length - 1];
   let length = 0;
-  while (length < most && one[one.length - 1 - length] === other[other.length - 1 - length]) length += 1;
+  while (length < most && one.charCodeAt(oneEnd - length) === other.charCodeAt(otherEnd - length)) length += 1;
   return length;
 }

@@ -14,7 +14,7 @@ import {
   type TracedModelCall,
   type TracedToolCall,
 } from '@caribou/core';
-import { tracedRequest } from './traced-request.js';
+import { type StepMessages, tracedRequest } from './traced-request.js';
 
 /** Maximum number of calls that are recorded of one step. */
 const MAX_CALLS = 400;
@@ -49,23 +49,22 @@ export class StepRecorder implements StepTracer {
     const atMs = recorder.nowMs();
     const because = causeOf(this.last, model.name);
     this.attempts += 1;
-    const begun = { atMs, caller: 'lead_agent', attempt: this.attempts, because, ...modelFields(model) };
+    const attempt = this.attempts;
     let firstTokenMs: number | undefined;
     let isOpen = true;
-    const add = (ended: Pick<TracedModelCall, 'outcome'> & Partial<TracedModelCall>): void => {
+    const add = (outcome: TracedModelCall['outcome'], answer?: AiMessage, error?: ModelError): void => {
       if (!isOpen) return;
       isOpen = false;
-      this.last = { model: model.name, outcome: ended.outcome };
+      this.last = { model: model.name, outcome };
       const durationMs = recorder.nowMs() - atMs;
-      const traced = { ...begun, durationMs, ...omitUndefined({ firstTokenMs }), ...ended };
-      this.addTo(this.calls, { traced, call });
+      this.addTo(this.calls, { atMs, attempt, because, model, call, firstTokenMs, durationMs, outcome, answer, error });
     };
     return {
       firstPiece: () => {
         firstTokenMs ??= recorder.nowMs() - atMs;
       },
-      end: (answer) => add({ outcome: 'ok', ...answerFields(answer) }),
-      fail: (error) => add(error instanceof ModelError ? { outcome: 'error', error: failureOf(error) } : ABORTED),
+      end: (answer) => add('ok', answer),
+      fail: (error) => (error instanceof ModelError ? add('error', undefined, error) : add('aborted')),
     };
   }
 
@@ -74,17 +73,19 @@ export class StepRecorder implements StepTracer {
     const atMs = recorder.nowMs();
     const kind = name === 'task' && isRecord(args) ? args['subagent_type'] : undefined;
     const begun = {
-      ...{ atMs, id, name: name.slice(0, MAX_NAME_CHARS) },
-      ...omitUndefined({ subagentType: typeof kind === 'string' ? kind.slice(0, MAX_NAME_CHARS) : undefined }),
+      atMs,
+      id,
+      name: shortName(name),
+      subagentType: typeof kind === 'string' ? shortName(kind) : undefined,
     };
     let isOpen = true;
-    const add = (ended: Pick<TracedToolCall, 'outcome' | 'error'>): void => {
-      if (isOpen) this.addTo(this.tools, { ...begun, durationMs: recorder.nowMs() - atMs, ...ended });
+    const add = (outcome: TracedToolCall['outcome'], error?: string): void => {
+      if (isOpen) this.addTo(this.tools, { ...begun, durationMs: recorder.nowMs() - atMs, outcome, error });
       isOpen = false;
     };
     return {
-      end: (outcome, error) => add({ outcome, ...omitUndefined({ error: error?.slice(0, MAX_RESULT_CHARS) }) }),
-      fail: () => add({ outcome: 'aborted' }),
+      end: (outcome, error) => add(outcome, error?.slice(0, MAX_RESULT_CHARS)),
+      fail: () => add('aborted'),
     };
   }
 
@@ -102,13 +103,13 @@ export class StepRecorder implements StepTracer {
     return {
       nowMs,
       calls: [
-        ...this.calls.map(({ traced, call }) => ({ ...traced, request: tracedRequest(call, messages) })),
+        ...this.calls.map((recorded) => tracedCall(recorded, messages)),
         ...others.map((usage) => middlewareCall(usage, nowMs)),
       ],
       tools: this.tools,
       dropped: this.dropped,
-      ...(parts.length === 0 ? {} : { hooks: { durationMs, parts } }),
-      ...omitUndefined({ lastCommitMs: this.lastCommitMs }),
+      hooks: parts.length === 0 ? undefined : { durationMs, parts },
+      lastCommitMs: this.lastCommitMs,
     };
   }
 
@@ -130,12 +131,13 @@ export class StepRecorder implements StepTracer {
 }
 
 /** A call whose request is described when the messages are known that the step ends with. */
-interface RecordedCall {
-  readonly traced: TracedModelCall;
+interface RecordedCall
+  extends Pick<TracedModelCall, 'atMs' | 'attempt' | 'because' | 'durationMs' | 'firstTokenMs' | 'outcome'> {
+  readonly model: ModelPort;
   readonly call: ModelCall;
+  readonly answer: AiMessage | undefined;
+  readonly error: ModelError | undefined;
 }
-
-const ABORTED = { outcome: 'aborted' } as const;
 
 function causeOf(last: Pick<TracedModelCall, 'model' | 'outcome'> | undefined, model: string): CallCause {
   if (last === undefined) return 'first';
@@ -143,30 +145,32 @@ function causeOf(last: Pick<TracedModelCall, 'model' | 'outcome'> | undefined, m
   return last.model === model ? 'retry' : 'fallback';
 }
 
-const modelFields = ({ name, endpoint }: ModelPort) => ({
-  model: name,
-  providerModel: endpoint.model,
-  provider: endpoint.provider.slice(0, MAX_NAME_CHARS),
-});
+const shortName = (name: string): string => name.slice(0, MAX_NAME_CHARS);
 
-function answerFields({ id, response_metadata: metadata, usage_metadata: usage }: AiMessage): Partial<TracedModelCall> {
-  const reason = metadata['finish_reason'];
-  const base = {
-    messageId: id,
-    ...omitUndefined({ finishReason: typeof reason === 'string' ? reason.slice(0, MAX_NAME_CHARS) : undefined }),
+function tracedCall(recorded: RecordedCall, messages: StepMessages): TracedModelCall {
+  const { model, answer, error } = recorded;
+  const reason = answer?.response_metadata['finish_reason'];
+  return {
+    atMs: recorded.atMs,
+    caller: 'lead_agent',
+    attempt: recorded.attempt,
+    because: recorded.because,
+    model: model.name,
+    providerModel: model.endpoint.model,
+    provider: shortName(model.endpoint.provider),
+    outcome: recorded.outcome,
+    firstTokenMs: recorded.firstTokenMs,
+    durationMs: recorded.durationMs,
+    tokens: answer?.usage_metadata && callUsage({ caller: 'lead_agent', model: '' }, answer.usage_metadata),
+    finishReason: typeof reason === 'string' ? shortName(reason) : undefined,
+    messageId: answer?.id,
+    error: error && failureOf(error),
+    request: tracedRequest(recorded.call, messages),
   };
-  if (usage === undefined) return base;
-  return { ...base, ...tokensOf(callUsage({ caller: 'lead_agent', model: '' }, usage)) };
 }
 
-const tokensOf = ({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: CallUsage) => ({
-  ...{ inputTokens, outputTokens },
-  ...omitUndefined({ cachedInputTokens, reasoningTokens }),
-});
-
 const middlewareCall = (usage: CallUsage, atMs: number): TracedModelCall => ({
-  ...{ atMs, caller: usage.caller, attempt: 1, because: 'first', model: usage.model, outcome: 'ok' },
-  ...tokensOf(usage),
+  ...{ atMs, caller: usage.caller, attempt: 1, because: 'first', model: usage.model, outcome: 'ok', tokens: usage },
 });
 
 /** The message of an error of models is ours and has no text of the provider, which may show a key. */

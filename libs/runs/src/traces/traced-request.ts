@@ -73,11 +73,17 @@ function rangeAt(message: Message, { before, after }: Required<StepMessages>) {
   return inBefore === -1 ? undefined : { isBefore: true, from: inBefore, count: 1 };
 }
 
+function lastWithId(messages: readonly Message[], id: string): number {
+  let index = messages.length - 1;
+  while (index >= 0 && messages[index]?.id !== id) index -= 1;
+  return index;
+}
+
 /** The message as a change of the one with its id, when it is small. */
 function editOf(message: Message, step: Required<StepMessages>): TracedEdit | undefined {
   for (const isBefore of [false, true]) {
     const source = sourceOf(step, { isBefore });
-    const index = source.findLastIndex(({ id }) => id === message.id);
+    const index = lastWithId(source, message.id);
     const original = source[index];
     const edits = original === undefined ? undefined : editsOf(JSON.stringify(original), JSON.stringify(message));
     if (edits !== undefined) return { isBefore, index, edits };
@@ -87,7 +93,7 @@ function editOf(message: Message, step: Required<StepMessages>): TracedEdit | un
 
 /** Whether a message is of the thread's context, which has nothing of the conversation. A client's message with its name is in a checkpoint. */
 const isContext = ({ type, id, name }: Message, { before, after }: Required<StepMessages>): boolean =>
-  type === 'human' && name === CONTEXT_MESSAGE && !before.concat(after).some((message) => message.id === id);
+  type === 'human' && name === CONTEXT_MESSAGE && lastWithId(before, id) === -1 && lastWithId(after, id) === -1;
 
 function addedText(message: Message, step: Required<StepMessages>): TracedText {
   const text = messageText(message);

@@ -59,7 +59,11 @@ export const requestOf = (over: Partial<TracedRequest> = {}): TracedRequest => (
 export const callOf = (over: Partial<TracedModelCall> = {}): TracedModelCall => ({
   ...{ atMs: 1_000, caller: 'lead_agent', attempt: 1, because: 'first', model: 'caribou-demo', outcome: 'ok' },
   ...{ providerModel: 'gpt-5.1-2026-01-01', provider: 'api.openai.com/v1', firstTokenMs: 412, durationMs: 1_833 },
-  ...{ inputTokens: 9_120, outputTokens: 214, finishReason: 'stop', messageId: '01947a2c-5b3e-7d10-8a4f-3f2504e04f89' },
+  ...{
+    tokens: { inputTokens: 9_120, outputTokens: 214 },
+    finishReason: 'stop',
+    messageId: '01947a2c-5b3e-7d10-8a4f-3f2504e04f89',
+  },
   request: requestOf(),
   ...over,
 });

@@ -1,5 +1,5 @@
 import type { StepTrace, TracedEdit, TracedModelCall, TracedRequest, TracedText, TracedToolCall } from '@caribou/core';
-import { type NextNode, omitUndefined } from '@caribou/contracts';
+import type { NextNode } from '@caribou/contracts';
 
 /**
  * The text of a step in a trace: JSON with short names, as a trace is in Redis for days. Times are milliseconds before the end of the
@@ -7,41 +7,41 @@ import { type NextNode, omitUndefined } from '@caribou/contracts';
  */
 export interface StepText {
   /** Step number; nodes that follow, by a letter each; bytes of the checkpoint. */
-  readonly n?: number;
-  readonly x?: string;
-  readonly b?: number;
+  readonly n?: number | undefined;
+  readonly x?: string | undefined;
+  readonly b?: number | undefined;
   /** Duration of the commit before. */
-  readonly p?: number;
-  readonly c?: readonly CallText[];
-  readonly t?: readonly ToolText[];
+  readonly p?: number | undefined;
+  readonly c?: readonly CallText[] | undefined;
+  readonly t?: readonly ToolText[] | undefined;
   /** Duration of all hooks; middleware, duration, calls, decisions. */
-  readonly h?: readonly [number, readonly (readonly [string, number, number, ...string[]])[]];
+  readonly h?: readonly [number, readonly (readonly [string, number, number, ...string[]])[]] | undefined;
   /** Calls that are left out. */
-  readonly o?: number;
+  readonly o?: number | undefined;
   /** Interrupts that the run ends with: id, kind, deadline. */
-  readonly i?: readonly (readonly [string, string, (number | null)?])[];
+  readonly i?: readonly (readonly [string, string, (number | null)?])[] | undefined;
 }
 
 export interface CallText {
   readonly a: number;
-  readonly w?: string;
-  readonly k?: number;
-  readonly y?: TracedModelCall['because'];
+  readonly w?: string | undefined;
+  readonly k?: number | undefined;
+  readonly y?: TracedModelCall['because'] | undefined;
   readonly m: string;
-  readonly v?: string;
-  readonly u?: string;
-  readonly z?: TracedModelCall['outcome'];
-  readonly f?: number;
-  readonly d?: number;
-  readonly i?: number;
-  readonly o?: number;
-  readonly e?: number;
-  readonly r?: number;
-  readonly s?: string;
-  readonly g?: string;
+  readonly v?: string | undefined;
+  readonly u?: string | undefined;
+  readonly z?: TracedModelCall['outcome'] | undefined;
+  readonly f?: number | undefined;
+  readonly d?: number | undefined;
+  readonly i?: number | undefined;
+  readonly o?: number | undefined;
+  readonly e?: number | undefined;
+  readonly r?: number | undefined;
+  readonly s?: string | undefined;
+  readonly g?: string | undefined;
   /** Error: name, message, reason, status. */
-  readonly x?: readonly [string, string, string | null, number | null];
-  readonly q?: RequestText;
+  readonly x?: readonly [string, string, string | null, number | null] | undefined;
+  readonly q?: RequestText | undefined;
 }
 
 /**
@@ -51,7 +51,7 @@ export interface CallText {
 export interface RequestText {
   readonly s: string;
   readonly t: string;
-  readonly p?: TracedRequest['parameters'];
+  readonly p?: TracedRequest['parameters'] | undefined;
   readonly l: readonly (string | RangeText | EditText)[];
 }
 
@@ -60,7 +60,7 @@ type RangeText = readonly [number, number] | readonly [number, number, 1] | read
 /** A message as it was changed: its index, 1 when it is of the checkpoint before, and edits as position, removed, inserted. */
 export interface EditText {
   readonly f: number;
-  readonly b?: 1;
+  readonly b?: 1 | undefined;
   readonly e: readonly (readonly [number, number, string])[];
 }
 
@@ -69,9 +69,9 @@ export interface ToolText {
   readonly m: string;
   readonly g: string;
   readonly d: number;
-  readonly z?: TracedToolCall['outcome'];
-  readonly x?: string;
-  readonly k?: string;
+  readonly z?: TracedToolCall['outcome'] | undefined;
+  readonly x?: string | undefined;
+  readonly k?: string | undefined;
 }
 
 /** What a checkpoint adds to the text of its step. */
@@ -93,23 +93,26 @@ const NODES: Readonly<Record<NextNode, string>> = { model_request: 'm', after_mo
 export const nextIn = ({ x: letters = '' }: StepText): string[] =>
   Array.from(letters, (letter) => Object.entries(NODES).find(([, of]) => of === letter)?.[0] ?? letter);
 
+/** Has all fields, so that the texts of all steps have one shape; JSON has none of those that are undefined. */
 export function toStepText(step: StepTrace, { step: number, next = [], bytes, interrupts = [] }: StepFacts): StepText {
-  const ageOf = (atMs: number): number => Math.max(0, Math.round(step.nowMs - atMs));
-  return omitUndefined({
+  const { nowMs, calls, tools, dropped } = step;
+  return {
     n: number,
     x: next.length === 0 ? undefined : next.map((node) => NODES[node]).join(''),
     b: bytes,
     p: rounded(step.lastCommitMs),
-    c: step.calls.length === 0 ? undefined : step.calls.map((call) => toCallText(call, ageOf(call.atMs))),
-    t: step.tools.length === 0 ? undefined : step.tools.map((tool) => toToolText(tool, ageOf(tool.atMs))),
+    c: calls.length === 0 ? undefined : calls.map((call) => toCallText(call, ageOf(call, nowMs))),
+    t: tools.length === 0 ? undefined : tools.map((tool) => toToolText(tool, ageOf(tool, nowMs))),
     h: hooksText(step.hooks),
-    o: step.dropped === 0 ? undefined : step.dropped,
-    i:
-      interrupts.length === 0
-        ? undefined
-        : interrupts.map(({ id, kind, expires_ms: at = null }) => [id, kind, at] as const),
-  });
+    o: dropped === 0 ? undefined : dropped,
+    i: interrupts.length === 0 ? undefined : interrupts.map(({ id, kind, expires_ms: at = null }) => [id, kind, at]),
+  };
 }
+
+const ageOf = ({ atMs }: { readonly atMs: number }, nowMs: number): number => Math.max(0, Math.round(nowMs - atMs));
+
+/** Leaves out a value that most have. */
+const unless = <Value>(usual: Value, value: Value): Value | undefined => (value === usual ? undefined : value);
 
 const rounded = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : Math.round(ms));
 
@@ -121,81 +124,80 @@ function hooksText(hooks: StepTrace['hooks']): StepText['h'] {
   return [hooks.durationMs, parts];
 }
 
-function toCallText(call: TracedModelCall, age: number): CallText {
-  return {
-    ...{ a: age, m: call.model },
-    ...omitUndefined({
-      w: call.caller === 'lead_agent' ? undefined : call.caller,
-      k: call.attempt === 1 ? undefined : call.attempt,
-      y: call.because === 'first' ? undefined : call.because,
-      v: call.providerModel === call.model ? undefined : call.providerModel,
-      u: call.provider,
-      z: call.outcome === 'ok' ? undefined : call.outcome,
-      f: rounded(call.firstTokenMs),
-      d: rounded(call.durationMs),
-      i: call.inputTokens,
-      o: call.outputTokens,
-      e: call.cachedInputTokens,
-      r: call.reasoningTokens,
-      s: call.finishReason,
-      g: call.messageId,
-      x: errorText(call.error),
-      q: call.request === undefined ? undefined : toRequestText(call.request),
-    }),
-  };
-}
+const toCallText = (call: TracedModelCall, age: number): CallText => ({
+  a: age,
+  m: call.model,
+  w: unless('lead_agent', call.caller),
+  k: unless(1, call.attempt),
+  y: unless('first', call.because),
+  v: unless(call.model, call.providerModel),
+  u: call.provider,
+  z: unless('ok', call.outcome),
+  f: rounded(call.firstTokenMs),
+  d: rounded(call.durationMs),
+  i: call.tokens?.inputTokens,
+  o: call.tokens?.outputTokens,
+  e: call.tokens?.cachedInputTokens,
+  r: call.tokens?.reasoningTokens,
+  s: call.finishReason,
+  g: call.messageId,
+  x: errorText(call.error),
+  q: call.request && toRequestText(call.request),
+});
 
 const errorText = (error: TracedModelCall['error']): CallText['x'] =>
   error === undefined ? undefined : [error.name, error.message, error.reason ?? null, error.status ?? null];
 
-function toRequestText({ system, tools, parameters, messages }: TracedRequest): RequestText {
-  return {
-    s: system.hash,
-    t: tools.hash,
-    ...(Object.keys(parameters).length === 0 ? {} : { p: parameters }),
-    l: messages.map((part) => {
-      if ('omitted' in part) return [part.omitted] as const;
-      if ('hash' in part) return part.hash;
-      if ('edits' in part) return editText(part);
-      return part.isBefore ? ([part.from, part.count, 1] as const) : ([part.from, part.count] as const);
-    }),
-  };
+const toRequestText = ({ system, tools, parameters, messages }: TracedRequest): RequestText => ({
+  s: system.hash,
+  t: tools.hash,
+  p: Object.keys(parameters).length === 0 ? undefined : parameters,
+  l: messages.map(toPartText),
+});
+
+function toPartText(part: TracedRequest['messages'][number]): RequestText['l'][number] {
+  if ('omitted' in part) return [part.omitted];
+  if ('hash' in part) return part.hash;
+  if ('edits' in part) return editText(part);
+  return part.isBefore ? [part.from, part.count, 1] : [part.from, part.count];
 }
 
 const editText = ({ isBefore, index, edits }: TracedEdit): EditText => ({
   f: index,
-  ...(isBefore ? { b: 1 } : {}),
-  e: edits.map(({ at, removed, inserted }) => [at, removed, inserted] as const),
+  b: isBefore ? 1 : undefined,
+  e: edits.map(({ at, removed, inserted }) => [at, removed, inserted]),
 });
 
 const toToolText = (tool: TracedToolCall, age: number): ToolText => ({
-  ...{ a: age, m: tool.name, g: tool.id, d: Math.round(tool.durationMs) },
-  ...omitUndefined({
-    z: tool.outcome === 'ok' ? undefined : tool.outcome,
-    x: tool.error,
-    k: tool.subagentType,
-  }),
+  a: age,
+  m: tool.name,
+  g: tool.id,
+  d: Math.round(tool.durationMs),
+  z: unless('ok', tool.outcome),
+  x: tool.error,
+  k: tool.subagentType,
 });
 
-/** The texts of the requests of a step that many threads of a user have: system prompts, lists of tools, contexts. By hash. */
-export const sharedTexts = ({ calls }: StepTrace): ReadonlyMap<string, string> =>
-  byHash(
-    calls.flatMap(({ request }) =>
-      request === undefined ? [] : [request.system, request.tools, ...addedTexts(request).filter(isOfUser)],
-    ),
-  );
+/** Texts by their hash. */
+type Texts = Map<string, string>;
 
-/** The other messages that the chain added or changed for the requests of a step, by hash: they have contents of the thread. */
-export const messageTexts = ({ calls }: StepTrace): ReadonlyMap<string, string> =>
-  byHash(
-    calls.flatMap(({ request }) =>
-      request === undefined ? [] : addedTexts(request).filter((text) => !isOfUser(text)),
-    ),
-  );
+/**
+ * The texts that the requests of a step refer to: those that many threads of a user have, which are system prompts, lists of tools and
+ * contexts, and other messages that the chain added or changed, which have contents of the thread.
+ */
+export function textsOf({ calls }: StepTrace): { readonly ofUser: Texts; readonly ofThread: Texts } {
+  const texts = { ofUser: new Map<string, string>(), ofThread: new Map<string, string>() };
+  for (const { request } of calls) {
+    if (request === undefined) continue;
+    addText(texts.ofUser, request.system);
+    addText(texts.ofUser, request.tools);
+    for (const part of request.messages) {
+      if ('hash' in part) addText(part.isOfUser === true ? texts.ofUser : texts.ofThread, part);
+    }
+  }
+  return texts;
+}
 
-const addedTexts = ({ messages }: TracedRequest): readonly TracedText[] => messages.filter((part) => 'hash' in part);
-
-const isOfUser = (text: TracedText): boolean => text.isOfUser === true;
-
-const byHash = (texts: readonly TracedText[]): ReadonlyMap<string, string> =>
-  new Map(texts.flatMap(({ hash, text }) => (text === undefined ? [] : [[hash, text] as const])));
+function addText(texts: Texts, { hash, text }: TracedText): void {
+  if (text !== undefined) texts.set(hash, text);
+}

@@ -3,7 +3,7 @@ import type { AdmitRequest } from '../ports/admission.js';
 import type { StoreSettings, TraceSettings } from '../redis/store-settings.js';
 import { compressShared, type StoredText } from '../redis/stored-text.js';
 import { packText } from './packed-text.js';
-import { messageTexts, sharedTexts, type StepFacts, toStepText } from './step-text.js';
+import { type StepFacts, textsOf, toStepText } from './step-text.js';
 import { REFRESH_MS } from './written-texts.js';
 
 /** Larger texts of a step are stored without its calls. */
@@ -26,11 +26,12 @@ export async function traceStep(
   facts: StepFacts,
 ): Promise<TraceCall> {
   if (trace === undefined || step === undefined) return NOTHING;
-  const ofUser = freshTexts(trace, userId, sharedTexts(step));
-  const ofThread = freshTexts(trace, `${userId}/${threadId}`, messageTexts(step));
+  const packed = await packText(boundedText(step, facts));
+  const texts = textsOf(step);
+  const ofUser = freshTexts(trace, userId, texts.ofUser);
+  const ofThread = freshTexts(trace, `${userId}/${threadId}`, texts.ofThread);
   const fresh = [...ofUser.texts, ...ofThread.texts];
-  const texts = [await packText(boundedText(step, facts)), ...(await compressShared(fresh))];
-  if (fresh.length === 0) return { ...NOTHING, params: { trace: {} }, texts };
+  if (fresh.length === 0) return { ...NOTHING, params: { trace: {} }, texts: [packed] };
   const { texts: key, ends } = trace.textKeys(userId);
   const ttl_ms = trace.retentionMs + 2 * REFRESH_MS;
   const lists = [
@@ -41,12 +42,20 @@ export async function traceStep(
     trace.written.add(userId, ofUser.hashes);
     trace.written.add(`${userId}/${threadId}`, ofThread.hashes);
   };
-  return { params: { trace: { texts: lists } }, texts, onStored };
+  return { params: { trace: { texts: lists } }, texts: [packed, ...(await compressShared(fresh))], onStored };
 }
 
+interface FreshTexts {
+  readonly hashes: readonly string[];
+  readonly texts: readonly string[];
+}
+
+const NO_TEXTS: FreshTexts = { hashes: [], texts: [] };
+
 /** The texts that this process has not stored lately for their owner. */
-function freshTexts({ written }: TraceSettings, owner: string, texts: ReadonlyMap<string, string>) {
-  const fresh = [...texts].filter(([hash]) => !written.has(owner, hash));
+function freshTexts({ written }: TraceSettings, owner: string, all: ReadonlyMap<string, string>): FreshTexts {
+  if (all.size === 0) return NO_TEXTS;
+  const fresh = [...all].filter(([hash]) => !written.has(owner, hash));
   return { hashes: fresh.map(([hash]) => hash), texts: fresh.map(([, text]) => text) };
 }
 
