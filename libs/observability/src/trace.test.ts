@@ -9,6 +9,14 @@ describe('traceparent', () => {
     expect(childOf(trace).spanId).not.toBe(trace.spanId);
   });
 
+  test('no two of many traces and spans have the same id', () => {
+    const traces = Array.from({ length: 2_000 }, () => newTrace());
+    expect(
+      new Set(traces.flatMap(({ traceId, spanId }) => [traceId.slice(0, 16), traceId.slice(16), spanId])).size,
+    ).toBe(6_000);
+    expect(traces.every((trace) => parseTraceparent(toTraceparent(trace)) !== undefined)).toBe(true);
+  });
+
   test('an invalid header is not a trace', () => {
     const id = 'a'.repeat(32);
     const broken = [
