@@ -61,11 +61,14 @@ describe('createLogger', () => {
     expect(lines()[1]).toMatchObject({ error: { name: 'TypeError', stack: expect.stringContaining('logger.test') } });
   });
 
-  test('logs what JSON cannot hold: cycles, big integers, thrown strings', () => {
+  test('logs what JSON cannot hold: cycles, big integers, thrown strings, and what fails to describe itself', () => {
     const { logger, lines } = recording();
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
-    logger.error({ error: 'thrown text', reason: cycle, bytes: 5n }, 'm');
-    expect(lines()[0]).toMatchObject({ error: 'thrown text', bytes: '5' });
+    const toJSON = (): never => {
+      throw new TypeError('no JSON');
+    };
+    logger.error({ error: 'thrown text', reason: cycle, bytes: 5n, problems: { toJSON, count: 1 } }, 'm');
+    expect(lines()[0]).toMatchObject({ error: 'thrown text', bytes: '5', problems: { count: 1 } });
   });
 });
