@@ -51,7 +51,7 @@ const vendorDoors = [
   { packages: ['rxjs', 'fastify', '@nestjs/', '@fastify/'], doors: ['libs/nest', 'apps'] },
   { packages: ['@modelcontextprotocol/'], doors: ['libs/mcp'] },
   { packages: ['cookie', 'croner', 'ws'], doors: ['apps'] },
-  { packages: ['undici'], doors: ['libs/egress'] },
+  { packages: ['undici'], doors: ['libs/egress', 'libs/models'] },
   {
     packages: ['unpdf', 'mammoth', '@e965/xlsx', 'turndown', 'linkedom', '@mozilla/readability'],
     doors: ['libs/documents'],

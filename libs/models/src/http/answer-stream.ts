@@ -1,9 +1,9 @@
-import type { IncomingMessage } from 'node:http';
 import { isRecord, omitUndefined } from '@caribou/contracts';
 import type { ModelDelta } from '@caribou/core';
 import type { EventSourceMessage } from 'eventsource-parser';
 import { DeltaQueue } from './delta-queue.js';
 import { EventDecoder } from './event-decoder.js';
+import type { Answer } from './exchange.js';
 import { FrameParser } from './frame-parser.js';
 import type { AnswerReader, ParsedChunk } from './answer-reader.js';
 import { failure, type FailureReason, streamFailure } from './provider-error.js';
@@ -19,8 +19,8 @@ export interface AnswerOptions {
   readonly limits: AnswerLimits;
   readonly reader: AnswerReader;
   readonly signal: AbortSignal;
-  /** Sends the request and resolves with the body of a 2xx answer; the signal closes the connection. */
-  readonly request: (signal: AbortSignal) => Promise<IncomingMessage>;
+  /** Sends the request and resolves with a 2xx answer; the signal closes the connection. */
+  readonly request: (signal: AbortSignal) => Promise<Answer>;
   readonly onEnded: (end: AnswerEnd) => void;
 }
 
@@ -83,8 +83,8 @@ export class AnswerStream {
     if (options.signal.aborted) this.#onAbort();
     else {
       options.request(this.#connection.signal).then(
-        (body) => {
-          this.#readBody(body);
+        (answer) => {
+          this.#readBody(answer);
         },
         (error: unknown) => {
           this.#fail(error);
@@ -93,31 +93,24 @@ export class AnswerStream {
     }
   }
 
-  #readBody(body: IncomingMessage): void {
-    if (this.#isClosed) {
-      body.destroy();
-      return;
-    }
+  #readBody(answer: Answer): void {
+    if (this.#isClosed) return;
     const events = new EventDecoder(this.#onEvent);
-    body.on('data', (part: Buffer) => {
-      this.#bytes += part.length;
-      if (!this.#isClosed) events.write(part);
-      if (this.#hasArrived && !this.#isClosed) this.#restartClock();
-      this.#hasArrived = false;
-      const { wireBytes, eventBytes } = this.#options.limits;
-      if (this.#bytes > wireBytes) this.#failAs('too_large', `limit ${wireBytes} bytes`);
-      else if (events.unfinishedChars > eventBytes) this.#failAs('too_large', `limit ${eventBytes} bytes an event`);
-    });
-    body.once('end', () => {
-      if (!this.#isClosed) events.end();
-      this.#end();
-    });
-    body.on('error', (error) => {
-      this.#end(error);
-    });
-    body.once('close', () => {
-      this.#end();
-      clearTimeout(this.#clock);
+    answer.read({
+      part: (part) => {
+        this.#bytes += part.length;
+        if (!this.#isClosed) events.write(part);
+        if (this.#hasArrived && !this.#isClosed) this.#restartClock();
+        this.#hasArrived = false;
+        const { wireBytes, eventBytes } = this.#options.limits;
+        if (this.#bytes > wireBytes) this.#failAs('too_large', `limit ${wireBytes} bytes`);
+        else if (events.unfinishedChars > eventBytes) this.#failAs('too_large', `limit ${eventBytes} bytes an event`);
+      },
+      end: (error) => {
+        if (error === undefined && !this.#isClosed) events.end();
+        this.#end(error);
+        clearTimeout(this.#clock);
+      },
     });
   }
 

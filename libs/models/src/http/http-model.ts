@@ -4,7 +4,8 @@ import type { Logger, ModelCall, ModelPort } from '@caribou/core';
 import type { AnswerReader } from './answer-reader.js';
 import { AnswerStream } from './answer-stream.js';
 import { originOf } from './endpoint.js';
-import { ConnectTimeout, createTransport, type Post, Refusal, type Transport } from './http-transport.js';
+import { ConnectTimeout } from './connections.js';
+import { createTransport, type Post, Refusal, type Transport } from './http-transport.js';
 import { failure, refusalFailure, streamFailure } from './provider-error.js';
 import { parseJson, type ProviderText, providerTextOf } from './provider-text.js';
 

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { isRecord, ModelError, omitUndefined } from '@caribou/contracts';
 import { objectIn, type ProviderText } from './provider-text.js';
 
@@ -87,11 +86,13 @@ export function failure(reason: FailureReason, facts: FailureFacts): ModelError 
   });
 }
 
+type Headers = Readonly<Record<string, string>>;
+
 interface Refused {
   readonly model: string;
   /** 0 for an error inside a stream that has no status. */
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: Headers;
   readonly body: string;
   readonly textOf: ProviderText;
 }
@@ -215,7 +216,7 @@ function retryDelay(body: string): number | undefined {
  * Parses `Retry-After-Ms`, else `Retry-After` in seconds or as a date (RFC 9110 §10.2.3), else the time at which the limits that are
  * used up are reset (`anthropic-ratelimit-*`, page "Rate limits", platform.claude.com, November 2026); returns milliseconds.
  */
-function retryAfter(headers: IncomingHttpHeaders, nowMs: number): number | undefined {
+function retryAfter(headers: Headers, nowMs: number): number | undefined {
   const fine = Number.parseFloat(String(headers['retry-after-ms'] ?? ''));
   const coarse = headers['retry-after'] ?? '';
   const seconds = /^\s*\d+(\.\d+)?\s*$/.test(coarse) ? Number(coarse) * 1_000 : Date.parse(coarse) - nowMs;
@@ -224,7 +225,7 @@ function retryAfter(headers: IncomingHttpHeaders, nowMs: number): number | undef
 }
 
 /** When the last of the limits without anything left is reset, in milliseconds since 1970; NaN when there is none. */
-function limitReset(headers: IncomingHttpHeaders): number {
+function limitReset(headers: Headers): number {
   const resets = ['requests', 'tokens', 'input-tokens', 'output-tokens']
     .filter((limit) => headers[`anthropic-ratelimit-${limit}-remaining`] === '0')
     .map((limit) => Date.parse(String(headers[`anthropic-ratelimit-${limit}-reset`])))
