@@ -32,6 +32,12 @@ describe(FrameParser, () => {
     expect(parseAll(frames)).toEqual(parsed(frames));
   });
 
+  test.each([['\u0080\u0081'], ['']])('reads frames after one with the text %j', (first) => {
+    const frames = [first, 'a', first, 'b'].map((content) => chunk({ content }));
+
+    expect(parseAll(frames)).toEqual(parsed(frames));
+  });
+
   test('reads frames between and after those with a text', () => {
     const frames = [
       chunk({ role: 'assistant', content: '' }),

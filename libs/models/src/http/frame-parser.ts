@@ -5,8 +5,8 @@ type Json = Record<string, unknown>;
 
 /** How often a stream is asked for a new pattern; of one whose frames differ in more than the text each frame is parsed. */
 const MAX_PATTERNS = 8;
-/** A text that cannot be part of a frame's own text. */
-const MARK = '\u{10FFFD}';
+/** Put in place of a frame's text: JSON has these control characters as they are, and they need one byte each as ASCII does. */
+const MARK = '\u0080\u0081';
 
 /** A frame with a text: what is before and after it, and the parsed frame, whose `holder` has it as `name`. */
 interface Pattern {
@@ -39,9 +39,11 @@ export class FrameParser {
 
   #learn(data: string, chunk: unknown): void {
     const found = textOf(chunk);
-    if (found === undefined) return;
+    const text = found?.holder[found.name];
+    // The first frame often has an empty text and the role, which the others do not have.
+    if (found === undefined || typeof text !== 'string' || text === '') return;
     this.#patterns += 1;
-    this.#pattern = patternOf(data, found.name, String(found.holder[found.name]));
+    this.#pattern = patternOf(data, found.name, text);
   }
 }
 
@@ -68,7 +70,7 @@ function patternOf(data: string, name: string, text: string): Pattern | undefine
   const key = data.lastIndexOf(`"${name}":`);
   const at = data.indexOf('"', key + name.length + 3);
   const json = JSON.stringify(text);
-  if (key < 0 || !data.startsWith(json, at)) return undefined;
+  if (key < 0 || text === MARK || !data.startsWith(json, at)) return undefined;
   const before = data.slice(0, at + 1);
   const after = data.slice(at + json.length - 1);
   const chunk = parseJson(before + MARK + after);
