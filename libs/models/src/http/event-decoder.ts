@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { StringDecoder } from 'node:string_decoder';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 
@@ -7,6 +8,8 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
  */
 export class EventDecoder {
   readonly #text = new StringDecoder('utf8');
+  /** Whether the last part may have ended within a character. */
+  #isCut = false;
   readonly #parser: { feed(text: string): void };
   #unfinished: string[] = [];
   #unfinishedChars = 0;
@@ -21,12 +24,19 @@ export class EventDecoder {
   }
 
   write(bytes: Buffer): void {
-    const text = this.#text.write(bytes);
+    const text = this.#textOf(bytes);
     const lines = endOfLines(text);
     if (lines > 0) this.#parser.feed(this.#take() + text.slice(0, lines));
     if (lines >= text.length) return;
     this.#unfinished.push(text.slice(lines));
     this.#unfinishedChars += text.length - lines;
+  }
+
+  /** Most parts are ASCII, which takes a tenth of the time of UTF-8. */
+  #textOf(bytes: Buffer): string {
+    if (!this.#isCut && isAscii(bytes)) return bytes.toString('latin1');
+    this.#isCut = (bytes.at(-1) ?? 0) > 0x7f;
+    return this.#text.write(bytes);
   }
 
   /** Emits the last event even if the blank line after it is missing. */
