@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RedisConnection, type RedisLink } from '@caribou/state';
-import { Redis } from 'ioredis';
+import { type Command as ScriptCall, Redis } from 'ioredis';
 
 /** Begins all keys of the product. */
 export const KEY_PREFIX = 'caribou:';
@@ -73,8 +73,8 @@ export class VirtualRedis {
     this.client = new Redis(join(folder, 'redis.sock'), { maxRetriesPerRequest: null });
     this.asSeen = new Proxy(this.client, {
       get: (client, name) => {
-        if (name === 'call' || name === 'callBuffer') return this.call.bind(this, name);
-        // Scripts arrive by these two; otherwise they would read the server's own clock.
+        if (name === 'sendCommand') return this.send.bind(this);
+        // Scripts arrive by this one; otherwise they would read the server's own clock.
         if (/^(eval|fcall|script|function)/.test(String(name)))
           throw new Error(`the simulator does not know ${String(name)}`);
         const value: unknown = Reflect.get(client, name);
@@ -152,20 +152,17 @@ export class VirtualRedis {
     return reply;
   }
 
-  private async call(
-    by: 'call' | 'callBuffer',
-    command: string,
-    ...args: (string | number | Buffer)[]
-  ): Promise<unknown> {
-    const [script = '', ...rest] = args;
-    if (command.startsWith('EVALSHA')) {
-      const prepared = this.prepared.get(String(script));
-      if (prepared === undefined) throw new Error('NOSCRIPT');
-      return this.client[by](command, prepared, ...rest);
-    }
-    if (!command.startsWith('EVAL')) throw new Error(`the simulator does not know ${command}`);
-    const prepared = await this.prepare(String(script));
-    return this.client[by](command.replace('EVAL', 'EVALSHA'), prepared, ...rest);
+  /** Sends a command with the script that shadows its own. */
+  private async send(command: ScriptCall): Promise<unknown> {
+    const { name, args } = command;
+    if (!name.startsWith('EVAL')) throw new Error(`the simulator does not know ${name}`);
+    const [script, ...rest] = args;
+    const isLoaded = name.startsWith('EVALSHA');
+    const prepared = isLoaded ? this.prepared.get(String(script)) : await this.prepare(String(script));
+    if (prepared === undefined) throw new Error('NOSCRIPT');
+    command.name = isLoaded ? name : name.replace('EVAL', 'EVALSHA');
+    command.args = [prepared, ...rest];
+    return this.client.sendCommand(command);
   }
 
   private async prepare(source: string): Promise<string> {

@@ -7,6 +7,7 @@ import { connectRedis } from './connect-redis.js';
 import { storeKeys } from './keys.js';
 import type { StoreKeys } from './store-keys.js';
 import { asAppError } from './redis-errors.js';
+import { type ScriptArgument, ScriptCommand } from './script-command.js';
 import type { Script } from './scripts.js';
 import { withTexts } from './stored-text.js';
 
@@ -62,7 +63,7 @@ class SocketLink implements RedisLink {
   }
 
   async use<Reply>(command: (client: Redis) => Promise<Reply>): Promise<Reply> {
-    await this.ready();
+    if (this.client.status !== 'ready') await this.ready();
     try {
       this.writes.cork(this.client.stream);
       return await command(this.client);
@@ -80,7 +81,6 @@ class SocketLink implements RedisLink {
   }
 
   private async ready(): Promise<void> {
-    if (this.client.status === 'ready') return;
     if (this.closed) throw new UnavailableError('the connection to Redis is closed', { details: NOT_SENT });
     await new Promise<void>((resolve, reject) => {
       const settle = (failure?: UnavailableError): void => {
@@ -101,6 +101,16 @@ class SocketLink implements RedisLink {
       );
       this.client.once('ready', onReady);
     });
+  }
+}
+
+/** Sends the hash of a script, and its source where Redis does not have it. */
+async function sendScript(client: Redis, script: Script, values: readonly ScriptArgument[]): Promise<unknown> {
+  try {
+    return await client.sendCommand(new ScriptCommand({ script, values, isLoaded: true }));
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+    return client.sendCommand(new ScriptCommand({ script, values, isLoaded: false }));
   }
 }
 
@@ -173,20 +183,10 @@ export class RedisConnection {
   }
 
   /** Runs a script in one atomic step. Of the reply, values in a binary form are buffers. @throws as `use`. */
-  async run(script: Script, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
+  async run(script: Script, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown> {
     const sentMs = performance.now();
-    const more = [keys.length, ...keys, ...args];
-    // Texts cost a tenth of what buffers cost that are converted to texts.
-    const send = (client: Redis, command: string, ...rest: (string | number | Buffer)[]): Promise<unknown> =>
-      script.repliesPlainly ? client.call(command, ...rest) : client.callBuffer(command, ...rest);
-    const reply = await this.use(async (client) => {
-      try {
-        return await send(client, script.writes ? 'EVALSHA' : 'EVALSHA_RO', script.sha1, ...more);
-      } catch (error) {
-        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-        return await send(client, script.writes ? 'EVAL' : 'EVAL_RO', script.source, ...more);
-      }
-    });
+    const values = [keys.length, ...keys, ...args];
+    const reply = await this.use((client) => sendScript(client, script, values));
     this.onScript(script.name, performance.now() - sentMs);
     return script.repliesPlainly ? reply : withTexts(reply);
   }
