@@ -17,7 +17,10 @@ export interface StoredCheckpoint {
 }
 
 /** What the writer of a checkpoint knows. */
-export type CheckpointBody = Omit<StoredCheckpoint, 'id' | 'created_at'> & { readonly bytes: number };
+export type CheckpointBody = Omit<StoredCheckpoint, 'id' | 'created_at' | 'error'> & {
+  readonly bytes: number;
+  readonly error: StoredCheckpoint['error'];
+};
 
 /** A stored checkpoint without names, described in `includes/checkpoint-text.lua`. */
 type CompactCheckpoint = readonly [

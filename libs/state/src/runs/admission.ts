@@ -61,6 +61,26 @@ const auditParams = ({ keys }: RedisConnection, { decisions = [] }: AdmitRequest
 
 const budgetParams = ({ ledger }: StoreSettings) => (ledger === undefined ? {} : budgetCheck(ledger));
 
+const runParams = (request: AdmitRequest) => ({
+  run: request.runId,
+  user: request.userId,
+  assistant: request.assistantId,
+  strategy: request.multitaskStrategy,
+  create: request.ifNotExists === 'create',
+  temporary: request.kwargs.temporary,
+  api_key: request.apiKey ?? '',
+  agent: customAgentOf(request.kwargs.context) ?? request.assistantId,
+});
+
+/** What the run starts from. */
+const baseParams = (request: AdmitRequest) => ({
+  checkpoint: request.checkpointId ?? '',
+  before_first: BEFORE_FIRST_CHECKPOINT,
+  regenerates: readRegeneratedRunId(request),
+  traceparent: request.traceparent ?? '',
+  body_hash: request.idempotency?.bodyHash ?? '',
+});
+
 /** The result of an admission that stored a run. */
 function admittedResult([, run, ...rest]: Reply, request: AdmitRequest, settings: StoreSettings): AdmitResult {
   const [cancelled, ended, stateBytes, inFlight, isUnderWay, isFollowed] = rest;
@@ -87,41 +107,34 @@ export function admissions(
     idempotency_ttl_ms: settings.idempotencyTtlMs,
     max_log_bytes: settings.maxLogBytes,
   };
+  const limitParams = {
+    max_queued: settings.maxQueuedRuns,
+    max_in_flight: settings.maxInFlightRuns,
+    max_pending: settings.maxPending,
+    max_threads: settings.maxThreads,
+    max_state_bytes: settings.maxStateBytes,
+    max_stored: settings.maxStoredBytes,
+    kept_checkpoints: settings.keptCheckpoints,
+  };
 
   async function admit(request: AdmitRequest): Promise<AdmitResult> {
     const { idempotency } = request;
     const steering = steeringCall(request, settings);
     const reply = await callThread(redis, request, scripts.admit, {
       beginsTurn: true,
-      params: {
-        ...logParams,
-        ...timedParams(redis, request, settings),
-        run: request.runId,
-        user: request.userId,
-        assistant: request.assistantId,
-        strategy: request.multitaskStrategy,
-        create: request.ifNotExists === 'create',
-        temporary: request.kwargs.temporary,
-        api_key: request.apiKey ?? '',
-        agent: customAgentOf(request.kwargs.context) ?? request.assistantId,
-        ...budgetParams(settings),
-        checkpoint: request.checkpointId ?? '',
-        before_first: BEFORE_FIRST_CHECKPOINT,
-        regenerates: readRegeneratedRunId(request),
-        traceparent: request.traceparent ?? '',
-        body_hash: idempotency?.bodyHash ?? '',
-        ...resumeParams(redis, request),
-        expected_head: request.expectedHead,
-        ...auditParams(redis, request),
-        ...admissionTrace(settings, request, redis.keys.erasing === undefined),
-        max_queued: settings.maxQueuedRuns,
-        max_in_flight: settings.maxInFlightRuns,
-        max_pending: settings.maxPending,
-        ...{ max_threads: settings.maxThreads, max_state_bytes: settings.maxStateBytes },
-        max_stored: settings.maxStoredBytes,
-        kept_checkpoints: settings.keptCheckpoints,
-        ...steering.params,
-      },
+      params: [
+        logParams,
+        timedParams(redis, request, settings),
+        runParams(request),
+        budgetParams(settings),
+        baseParams(request),
+        resumeParams(redis, request),
+        { expected_head: request.expectedHead },
+        auditParams(redis, request),
+        admissionTrace(settings, request, redis.keys.erasing === undefined),
+        limitParams,
+        steering.params,
+      ],
       texts: [
         JSON.stringify(request.metadata),
         JSON.stringify(request.kwargs),

@@ -13,7 +13,7 @@ import { isSweepDue } from '../checkpoints/log-sweep.js';
 import { type PreparedCommit, prepareCommit } from './prepared-commit.js';
 import { emptyHead, headOf, parseLoadReply } from '../checkpoints/stored-checkpoint.js';
 import type { StoreSettings } from '../redis/store-settings.js';
-import { callThread, type Reply } from '../redis/thread-call.js';
+import { callThread, type Params, type Reply } from '../redis/thread-call.js';
 import { parseGoalChange } from '../goals/goal-change.js';
 import { parseWaiting } from '../steering/waiting-messages.js';
 import { turnParams } from '../turns/turn-params.js';
@@ -51,7 +51,7 @@ export async function claimThread(
     prepared === undefined
       ? await callThread(redis, thread, scripts.claim, { params, beginsTurn: true })
       : await callThread(redis, thread, scripts.claimAndCommit, {
-          params: { ...params, first: prepared.run.runId, ...prepared.commit.params },
+          params: [...params, { first: prepared.run.runId }, ...prepared.commit.params],
           texts: prepared.commit.texts,
           beginsTurn: true,
         });
@@ -127,14 +127,16 @@ const claimParams = (
   redis: RedisConnection,
   settings: StoreSettings,
   { ownerId, known }: { readonly ownerId: string; readonly known: ThreadHead | undefined },
-) => ({
-  owner: ownerId,
-  lease_ms: settings.leaseMs,
-  before_first: BEFORE_FIRST_CHECKPOINT,
-  known: known?.checkpointId ?? undefined,
-  ...processParams(redis, 'runs', settings.process),
-  ...turnParams(redis, settings),
-});
+): readonly Params[] => [
+  {
+    owner: ownerId,
+    lease_ms: settings.leaseMs,
+    before_first: BEFORE_FIRST_CHECKPOINT,
+    known: known?.checkpointId ?? undefined,
+  },
+  processParams(redis, 'runs', settings.process),
+  turnParams(redis, settings),
+];
 
 function rawRecord(flat: unknown, kwargs: unknown): RawRecord {
   const fields = [...hashOf(flat), ['kwargs', typeof kwargs === 'string' ? kwargs : ''] as const];

@@ -6,7 +6,6 @@ import {
   draftOf,
   type Minted,
   progressParams,
-  stateBytesOf,
   toWrittenHead,
 } from '../checkpoints/commit-call.js';
 import type { RedisConnection } from '../redis/connection.js';
@@ -19,7 +18,7 @@ import { numberEvents } from '../events/number-events.js';
 import { loadScript } from '../redis/scripts.js';
 import { budgetStateOf } from '../usage/budget-state.js';
 import type { StoreSettings } from '../redis/store-settings.js';
-import { callOwned, type Reply } from '../redis/thread-call.js';
+import { callOwned, type Params, type Reply } from '../redis/thread-call.js';
 import { outboxParams } from '../outbox/outbox-params.js';
 import { interruptedParams } from '../redis/interrupted-params.js';
 import { type TraceCall, traceStep, traceTtl } from '../traces/trace-call.js';
@@ -27,9 +26,11 @@ import { turnParams } from '../turns/turn-params.js';
 
 const script = loadScript('runs/finish', { repliesPlainly: true });
 
+const NOTHING_SHOWN = { last: 0, incomplete: false };
+
 const end = (status: RunStatus): RunEvent => ({ kind: 'end', status });
 
-const NO_STEP = { params: {}, texts: [], stateBytes: 0, facts: {}, eventsOf: () => [], headOf: () => null };
+const NO_STEP = { params: [], texts: [], stateBytes: 0, facts: {}, eventsOf: () => [], headOf: () => null };
 
 /** The parameters of the last commit, the events that it adds to the log, and the head that it writes. */
 async function lastStep(request: FinishRequest, runId: string, settings: StoreSettings) {
@@ -40,24 +41,22 @@ async function lastStep(request: FinishRequest, runId: string, settings: StoreSe
   const entries = logEntries(commit.events, settings);
   const { texts, isOpen } = textsBeforeCheckpoint(entries, settings);
   return {
-    params: {
-      ...progressParams(commit, entries, settings.ledger),
-      is_open: isOpen,
-      commit: call.params,
-      has_next: commit.next.length > 0,
-    },
+    params: [
+      progressParams(commit, entries, settings.ledger),
+      { is_open: isOpen, commit: call.params, has_next: commit.next.length > 0 },
+    ],
     texts: [...texts, ...call.texts],
-    stateBytes: stateBytesOf(call),
-    facts: { ...commit, bytes: call.bytes, interrupts: commit.state.interrupts?.open ?? [] },
+    stateBytes: call.stateBytes,
+    facts: {
+      step: commit.step,
+      next: commit.next,
+      bytes: call.bytes,
+      interrupts: commit.state.interrupts?.open ?? [],
+    },
     headOf: (minted: Minted): ThreadHead => toWrittenHead(draft, call, minted),
     eventsOf: (minted: Minted): readonly RunEvent[] => [...commit.events, checkpointEvent(draft, minted)],
   };
 }
-
-const shownParams = ({ shown = { last: 0, incomplete: false } }: FinishRequest) => ({
-  shown: shown.last,
-  incomplete: shown.incomplete,
-});
 
 /** The keys and the member with which the script puts the thread into the memory queue. */
 function memoryQueueEntry(redis: RedisConnection, lease: RunLease, { agent }: { readonly agent: string }) {
@@ -66,8 +65,8 @@ function memoryQueueEntry(redis: RedisConnection, lease: RunLease, { agent }: { 
 }
 
 /** Whether the thread ends with a question to the user. */
-const questionParams = ({ commit }: FinishRequest) =>
-  commit !== undefined && openQuestionsIn(commit.state.messages).length > 0 ? { question: true } : {};
+const endsWithQuestion = ({ commit }: FinishRequest): boolean =>
+  commit !== undefined && openQuestionsIn(commit.state.messages).length > 0;
 
 /** The lists for dead letters and the letter as JSON. */
 const deadLetters = (redis: RedisConnection, lease: RunLease, letter: DeadLetter, isLost: boolean) => ({
@@ -78,8 +77,33 @@ const deadLetters = (redis: RedisConnection, lease: RunLease, letter: DeadLetter
   kwargs_ttl_ms: LETTER_KWARGS_MS,
 });
 
-const letterCall = (redis: RedisConnection, lease: RunLease, { deadLetter, unreadable = false }: FinishRequest) =>
-  deadLetter === undefined ? {} : { dead_letters: deadLetters(redis, lease, deadLetter, unreadable) };
+/** What the script is given beside the last commit. */
+function endParams(redis: RedisConnection, settings: StoreSettings, lease: RunLease, request: FinishRequest): Params {
+  const { shown = NOTHING_SHOWN, error, remember, deadLetter, unreadable = false } = request;
+  return {
+    status: request.status,
+    stop_reason: request.stopReason ?? '',
+    error: error === undefined ? '' : JSON.stringify(error),
+    rollback: request.rollback ?? false,
+    shown: shown.last,
+    incomplete: shown.incomplete,
+    events_ttl_ms: settings.eventsTtlMs,
+    trace_ttl_ms: traceTtl(settings).trace_ttl_ms,
+    idempotency_ttl_ms: settings.idempotencyTtlMs,
+    max_log_bytes: settings.maxLogBytes,
+    journal_ttl_ms: settings.journalTtlMs,
+    executions: redis.keys.executionPrefix(lease),
+    interrupted: interruptedParams(redis, lease).interrupted,
+    question: endsWithQuestion(request) ? true : undefined,
+    kept_checkpoints: settings.keptCheckpoints,
+    remember: remember === undefined ? undefined : memoryQueueEntry(redis, lease, remember),
+    dead_letters: deadLetter === undefined ? undefined : deadLetters(redis, lease, deadLetter, unreadable),
+    replaced: unreadable ? { kwargs: JSON.stringify(NOTHING_ASKED) } : undefined,
+    queue: [redis.keys.turns.ready, redis.keys.turns.capped],
+    turns: turnParams(redis, settings).turns,
+    outbox: outboxParams(redis, lease.userId),
+  };
+}
 
 /** The result of a call that wrote nothing. */
 const toUnwritten = ([outcome, detail]: Reply): FinishResult => ({
@@ -113,31 +137,12 @@ export async function finishRun(
   const entries = logEntries(request.events, settings);
   const trace = await traceStep(settings, lease, request.trace, last.facts);
   const reply = await callOwned(redis, lease, script, {
-    params: {
-      status: request.status,
-      stop_reason: request.stopReason ?? '',
-      error: request.error === undefined ? '' : JSON.stringify(request.error),
-      rollback: request.rollback ?? false,
-      more_events: entryCounts(entries),
-      ...shownParams(request),
-      events_ttl_ms: settings.eventsTtlMs,
-      ...traceTtl(settings),
-      idempotency_ttl_ms: settings.idempotencyTtlMs,
-      max_log_bytes: settings.maxLogBytes,
-      journal_ttl_ms: settings.journalTtlMs,
-      executions: redis.keys.executionPrefix(lease),
-      ...interruptedParams(redis, lease),
-      ...questionParams(request),
-      kept_checkpoints: settings.keptCheckpoints,
-      ...(request.remember === undefined ? {} : { remember: memoryQueueEntry(redis, lease, request.remember) }),
-      ...letterCall(redis, lease, request),
-      ...(request.unreadable === true ? { replaced: { kwargs: JSON.stringify(NOTHING_ASKED) } } : {}),
-      queue: [redis.keys.turns.ready, redis.keys.turns.capped],
-      ...turnParams(redis, settings),
-      outbox: outboxParams(redis, lease.userId),
+    params: [
+      endParams(redis, settings, lease, request),
+      { more_events: entryCounts(entries) },
       ...last.params,
-      ...trace.params,
-    },
+      trace.params,
+    ],
     texts: [...last.texts, ...entryTexts(entries), ...trace.texts],
   });
   if (reply[0] === 'steered' || reply[0] === 'repeated') return toUnwritten(reply);

@@ -5,7 +5,7 @@ import { logEntries, textsBeforeCheckpoint } from '../events/log-entries.js';
 import { numberEvents } from '../events/number-events.js';
 import type { RedisConnection } from '../redis/connection.js';
 import type { StoreSettings } from '../redis/store-settings.js';
-import type { ThreadCall } from '../redis/thread-call.js';
+import type { Params, ThreadCall } from '../redis/thread-call.js';
 import { traceStep } from '../traces/trace-call.js';
 import { budgetStateOf } from '../usage/budget-state.js';
 import {
@@ -14,7 +14,6 @@ import {
   checkpointEvent,
   draftOf,
   progressParams,
-  stateBytesOf,
   toWrittenHead,
 } from '../checkpoints/commit-call.js';
 import { logOf } from '../checkpoints/head-log.js';
@@ -24,7 +23,8 @@ import { isSweepDue, type Sweep, sweepLog } from '../checkpoints/log-sweep.js';
 type Target = Pick<RunLease, 'userId' | 'threadId' | 'runId'>;
 
 /** A commit as `includes/run-commit.lua` takes it. */
-export interface PreparedCommit extends Required<Pick<ThreadCall, 'params' | 'texts'>> {
+export interface PreparedCommit extends Required<Pick<ThreadCall, 'texts'>> {
+  readonly params: readonly Params[];
   /** Call once it is written. @param values as the script returns them: checkpoint id, its time, number of the first event, budgets */
   readonly onWritten: (values: readonly unknown[]) => Written;
 }
@@ -41,18 +41,20 @@ export async function prepareCommit(
   const call = await checkpointCall(draft, sweep, settings);
   const entries = logEntries(request.events, settings);
   const { texts, isOpen } = textsBeforeCheckpoint(entries, settings);
-  const trace = await traceStep(settings, target, request.trace, { ...request, bytes: call.bytes });
+  const { step, next } = request;
+  const trace = await traceStep(settings, target, request.trace, { step, next, bytes: call.bytes });
   return {
-    params: {
-      max_log_bytes: settings.maxLogBytes,
-      kept_checkpoints: settings.keptCheckpoints,
-      after: request.after,
-      ...(request.opens === undefined ? {} : { opens: JSON.stringify(request.opens) }),
-      ...progressParams(request, entries, settings.ledger),
-      is_open: isOpen,
-      commit: call.params,
-      ...trace.params,
-    },
+    params: [
+      {
+        max_log_bytes: settings.maxLogBytes,
+        kept_checkpoints: settings.keptCheckpoints,
+        after: request.after,
+        opens: request.opens === undefined ? undefined : JSON.stringify(request.opens),
+      },
+      progressParams(request, entries, settings.ledger),
+      { is_open: isOpen, commit: call.params },
+      trace.params,
+    ],
     texts: [...texts, ...call.texts, ...trace.texts],
     onWritten: ([checkpointId, createdAt, firstSeq, budget]) => {
       trace.onStored();
@@ -62,7 +64,7 @@ export async function prepareCommit(
       return {
         head,
         appended: numberEvents(firstSeq, [...request.events, checkpointEvent(draft, minted)]),
-        stateBytes: stateBytesOf(call),
+        stateBytes: call.stateBytes,
         ...omitUndefined({ opens: request.opens }),
         budget: budgetStateOf(budget),
       };

@@ -32,7 +32,7 @@ export function redisRunStore(redis: RedisConnection, options: StoreOptions = {}
     unlessOvertaken?: boolean,
   ): Promise<CommitResult | undefined> {
     const prepared = await prepareCommit(settings, lease, request, await sweepFor(redis, lease, request));
-    const params = { lease_ms: settings.leaseMs, unless_overtaken: unlessOvertaken, ...prepared.params };
+    const params = [{ lease_ms: settings.leaseMs, unless_overtaken: unlessOvertaken }, ...prepared.params];
     const reply = await callOwned(redis, lease, scripts.commit, { params, texts: prepared.texts });
     if (reply[0] === 'overtaken') return undefined;
     const [, checkpointId, createdAt, firstSeq, cancel, budget, waiting, pause, goalChange] = reply;

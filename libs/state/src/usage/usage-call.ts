@@ -10,11 +10,11 @@ const MAX_NAME = 200;
 export function usageParams({ turns, calls }: TurnUsage, ledger?: LedgerSettings): Readonly<Record<string, unknown>> {
   const rows = ledger === undefined ? [] : ledgerRows(calls, ledger.prices);
   return {
-    ...(ledger === undefined || rows.length === 0 ? {} : { ledger: ledgerParams(ledger, rows) }),
+    ledger: ledger === undefined || rows.length === 0 ? undefined : ledgerParams(ledger, rows),
     turns,
     input: sumOf(calls, ({ inputTokens }) => wholeTokens(inputTokens)),
     output: sumOf(calls, ({ outputTokens }) => wholeTokens(outputTokens)),
-    callers: tokensBy(calls, ({ caller }) => caller),
+    callers: tokensByCaller(calls),
     models: tokensByModel(calls),
   };
 }
@@ -27,7 +27,7 @@ export const ledgerParams = (
   prefix,
   ttl_ms: retentionDays * DAY_MS,
   rows: rows.map(([model, ...counts]) => [model.slice(0, MAX_NAME), ...counts]),
-  ...omitUndefined({ budgets: budgetParams(budgets) }),
+  budgets: budgetParams(budgets),
 });
 
 /** Limits in billionths of the currency; undefined without any. */
@@ -39,31 +39,41 @@ export const budgetParams = (budgets: LedgerSettings['budgets']): Readonly<Recor
 };
 
 /** Parameters of a script that looks at the budgets; none without budgets. */
-export function budgetCheck({ budgets, prefix }: LedgerSettings): Readonly<Record<string, unknown>> {
+export function budgetCheck({ budgets, prefix }: LedgerSettings) {
   const limits = budgetParams(budgets);
-  return limits === undefined ? {} : { budgets: limits, usage_prefix: prefix };
+  return { budgets: limits, usage_prefix: limits === undefined ? undefined : prefix };
 }
 
 const DAY_MS = 86_400_000;
 
-const tokensBy = (calls: readonly CallUsage[], nameOf: (call: CallUsage) => string): [name: string, tokens: number][] =>
-  [...new Set(calls.map(nameOf))].map((name) => [
-    name,
-    sumOf(
-      calls.filter((call) => nameOf(call) === name),
-      (call) => wholeTokens(call.inputTokens) + wholeTokens(call.outputTokens),
-    ),
-  ]);
+/** The calls by a name, in the order of the first call of each. */
+function groupedBy(calls: readonly CallUsage[], nameOf: (call: CallUsage) => string): ReadonlyMap<string, CallUsage[]> {
+  const groups = new Map<string, CallUsage[]>();
+  for (const call of calls) {
+    const name = nameOf(call);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [call]);
+    else group.push(call);
+  }
+  return groups;
+}
+
+const tokensByCaller = (calls: readonly CallUsage[]): [name: string, tokens: number][] =>
+  Array.from(
+    groupedBy(calls, ({ caller }) => caller),
+    ([name, group]) => [name, sumOf(group, (call) => wholeTokens(call.inputTokens) + wholeTokens(call.outputTokens))],
+  );
 
 /** `[model, input, output, cached, written, reasoning]`: the last three are parts of the first two. */
-function tokensByModel(calls: readonly CallUsage[]): [model: string, ...tokens: number[]][] {
-  const nameOf = ({ model }: CallUsage): string => model.slice(0, MAX_NAME);
-  return [...new Set(calls.map(nameOf))].map((name) => {
-    const billed = calls.filter((call) => nameOf(call) === name).map(billedTokens);
-    const sum = (part: keyof BilledTokens): number => billed.reduce((total, tokens) => total + tokens[part], 0);
-    return [name, sum('input'), sum('output'), sum('cached'), sum('written'), sum('reasoning')];
-  });
-}
+const tokensByModel = (calls: readonly CallUsage[]): [model: string, ...tokens: number[]][] =>
+  Array.from(
+    groupedBy(calls, ({ model }) => model.slice(0, MAX_NAME)),
+    ([name, group]) => {
+      const billed = group.map(billedTokens);
+      const sum = (part: keyof BilledTokens): number => billed.reduce((total, tokens) => total + tokens[part], 0);
+      return [name, sum('input'), sum('output'), sum('cached'), sum('written'), sum('reasoning')];
+    },
+  );
 
 const sumOf = (calls: readonly CallUsage[], tokensOf: (call: CallUsage) => number): number =>
   calls.reduce((sum, call) => sum + tokensOf(call), 0);
