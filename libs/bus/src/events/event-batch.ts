@@ -30,24 +30,27 @@ export function encodeBatches({ events, logged }: Publication, maxBytes: number)
   const ahead = last.seq > logged ? `,"logged":${logged}` : '';
   const batches: Uint8Array[] = [];
   let first = 0;
-  let parts: string[] = [];
+  let texts = '';
+  let count = 0;
   let bytes = 0;
   const flush = (): void => {
-    if (parts.length > 0) batches.push(Buffer.from(`{"first":${first}${ahead},"events":[${parts.join(',')}]}`));
-    parts = [];
+    if (count > 0) batches.push(Buffer.from(`{"first":${first}${ahead},"events":[${texts}]}`));
+    texts = '';
+    count = 0;
     bytes = 0;
   };
   for (const { seq, event } of events) {
     const text = eventJson(event);
     const most = text.length * MAX_BYTES_PER_UNIT + 1;
     const size = bytes + most + ENVELOPE_BYTES <= maxBytes ? most : Buffer.byteLength(text) + 1;
-    if (seq !== first + parts.length || bytes + size + ENVELOPE_BYTES > maxBytes) flush();
+    if (seq !== first + count || bytes + size + ENVELOPE_BYTES > maxBytes) flush();
     if (size + ENVELOPE_BYTES > maxBytes) {
       if (seq <= logged) batches.push(encodeMarker(seq));
       continue;
     }
-    if (parts.length === 0) first = seq;
-    parts.push(text);
+    if (count === 0) first = seq;
+    texts += count === 0 ? text : `,${text}`;
+    count += 1;
     bytes += size;
   }
   flush();

@@ -6,7 +6,7 @@ import type { NatsLink } from '../connection/nats-link.js';
 import { PublicationQueue } from './publication-queue.js';
 
 const CONFIRM_TIMEOUT_MS = 2_000;
-/** Number of recently published runs that are remembered; the oldest are forgotten. */
+/** Number of recently published runs that are certainly remembered; of at most twice as many. */
 const MAX_RECENT_RUNS = 1_000;
 /** Bytes reserved for subject and protocol below the server's limit. */
 const ENVELOPE_BYTES = 1_024;
@@ -97,14 +97,7 @@ function createSharedConfirm(link: NatsLink): () => Promise<boolean> {
  * sent on the lost connection may not have arrived, and events that happened meanwhile were not sent.
  */
 function eventPublisher(link: NatsLink, logger: Logger): RunEvents['publishEvents'] {
-  const recent = new Map<string, number>();
-  const remember = (runId: string, seq: number): void => {
-    recent.delete(runId);
-    recent.set(runId, seq);
-    if (recent.size <= MAX_RECENT_RUNS) return;
-    const oldest = recent.keys().next();
-    if (oldest.done !== true) recent.delete(oldest.value);
-  };
+  const recent = new RecentRuns();
   const send = (runId: string, batches: () => readonly Uint8Array[]): void => {
     try {
       for (const batch of batches()) link.connection.publish(runEventsSubject(runId), batch);
@@ -115,11 +108,31 @@ function eventPublisher(link: NatsLink, logger: Logger): RunEvents['publishEvent
   const maxBytes = (): number => (link.connection.info?.max_payload ?? 1_048_576) - ENVELOPE_BYTES;
   const queue = new PublicationQueue((runId, publication) => send(runId, () => encodeBatches(publication, maxBytes())));
   link.onUp(() => {
-    for (const [runId, seq] of recent) send(runId, () => [encodeMarker(seq)]);
+    for (const [runId, seq] of recent.all()) send(runId, () => [encodeMarker(seq)]);
   });
   return (runId: string, events: readonly NumberedEvent[], logged: number) => {
     if (logged === 0) return;
-    remember(runId, logged);
+    recent.note(runId, logged);
     if (link.connected) queue.add(runId, { events, logged });
   };
+}
+
+/**
+ * The newest numbers of the runs that were published last. What is too old is forgotten all at once: the first key of a `Map` from which
+ * keys are deleted all the time is found behind the holes of many others.
+ */
+class RecentRuns {
+  private newest = new Map<string, number>();
+  private older = new Map<string, number>();
+
+  note(runId: string, seq: number): void {
+    this.newest.set(runId, seq);
+    if (this.newest.size < MAX_RECENT_RUNS) return;
+    this.older = this.newest;
+    this.newest = new Map();
+  }
+
+  all(): ReadonlyMap<string, number> {
+    return new Map([...this.older, ...this.newest]);
+  }
 }

@@ -42,24 +42,34 @@ export function logEntries(events: readonly RunEvent[], { compact }: { readonly 
 
 /** Joins consecutive short entries to lists. */
 function listed(entries: readonly LogEntry[]): LogEntry[] {
-  const lists: LogEntry[][] = [];
-  let units = Infinity;
-  for (const entry of entries) {
-    units += entry.text.length;
-    if (units <= MAX_LIST_UNITS) {
-      lists.at(-1)?.push(entry);
-    } else {
-      lists.push([entry]);
-      units = entry.text.length;
+  const lists: LogEntry[] = [];
+  let first = 0;
+  let units = 0;
+  for (const [index, { text }] of entries.entries()) {
+    if (index > first && units + text.length > MAX_LIST_UNITS) {
+      lists.push(joinList(entries, first, index));
+      first = index;
+      units = 0;
     }
+    units += text.length;
   }
-  return lists.map((list) => (list.length === 1 ? list : [joinList(list)])).flat();
+  if (entries.length > first) lists.push(joinList(entries, first, entries.length));
+  return lists;
 }
 
-const joinList = (entries: readonly LogEntry[]): LogEntry => ({
-  text: `[${entries.map(({ text }) => text).join(',')}]`,
-  events: entries.reduce((sum, { events }) => sum + events, 0),
-});
+/** One entry for those between two positions, whose texts are joined without an array of them, as most of the work is copying. */
+function joinList(entries: readonly LogEntry[], from: number, to: number): LogEntry {
+  const [only, ...more] = entries.slice(from, to);
+  if (only === undefined) throw new BugError('a list of the log has no entry');
+  if (more.length === 0) return only;
+  let text = `[${only.text}`;
+  let events = only.events;
+  for (const entry of more) {
+    text += `,${entry.text}`;
+    events += entry.events;
+  }
+  return { text: `${text}]`, events };
+}
 
 export const entryTexts = (entries: readonly LogEntry[]): string[] => entries.map(({ text }) => text);
 /**
@@ -72,9 +82,13 @@ export function textsBeforeCheckpoint(
 ): { readonly texts: readonly string[]; readonly isOpen: boolean } {
   const texts = entryTexts(entries);
   const last = texts.at(-1);
-  if (!compact || last === undefined || Buffer.byteLength(last) > MAX_JOINED_BYTES) return { texts, isOpen: false };
+  if (!compact || last === undefined || isLarge(last)) return { texts, isOpen: false };
   return { texts: [...texts.slice(0, -1), last.startsWith('[') ? last.slice(0, -1) : `[${last}`], isOpen: true };
 }
+
+/** UTF-8 has at most three bytes for a UTF-16 unit, so the bytes of a short text need not be counted. */
+const isLarge = (text: string): boolean =>
+  text.length * 3 > MAX_JOINED_BYTES && Buffer.byteLength(text) > MAX_JOINED_BYTES;
 
 export const entryCounts = (entries: readonly LogEntry[]): number[] => entries.map(({ events }) => events);
 
