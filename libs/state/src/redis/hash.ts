@@ -5,3 +5,10 @@ export function hashOf(flat: unknown): ReadonlyMap<string, string> {
   for (let index = 0; index + 1 < texts.length; index += 2) hash.set(texts[index] ?? '', texts[index + 1] ?? '');
   return hash;
 }
+
+/** One field of such a reply. */
+export function fieldOf(flat: unknown, field: string): string | undefined {
+  const texts = flat as readonly string[];
+  for (let index = 0; index + 1 < texts.length; index += 2) if (texts[index] === field) return texts[index + 1];
+  return undefined;
+}

@@ -4,7 +4,7 @@ import type { ClaimOptions, ClaimResult, FirstCommit, RawRecord, ThreadHead } fr
 import { readCheckpoints, requireCheckpoint } from '../checkpoints/checkpoint-reads.js';
 import { ownerName, processParams } from '../processes/process-registry.js';
 import type { RedisConnection } from '../redis/connection.js';
-import { hashOf } from '../redis/hash.js';
+import { fieldOf, hashOf } from '../redis/hash.js';
 import { pendingMember } from '../redis/keys.js';
 import { runOf, summaryOf } from './run-codec.js';
 import { loadScript } from '../redis/scripts.js';
@@ -86,7 +86,7 @@ interface ClaimContext {
 async function claimedRun(reply: Reply, context: ClaimContext): Promise<ClaimResult> {
   const [, epoch, flat, loadedHead, tries, ranMs, kwargs, waiting, goalChange, storing, committed] = reply;
   const { thread, ownerId, known, prepared, maxAttempts } = context;
-  const runId = hashOf(flat).get('run_id') ?? '';
+  const runId = fieldOf(flat, 'run_id') ?? '';
   const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };
   try {
     const begun =
