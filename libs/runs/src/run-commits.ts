@@ -84,6 +84,7 @@ export async function commitTurn(active: ActiveRun, turn: TurnCommit, otherwise?
     writer.commit(async (queued, after): Promise<CommitResult> => {
       const requestOf = (given: TurnCommit) => ({
         ...commitRequest(active, given, queued),
+        ...stepOf(active, given),
         ...opensBefore(given.next, messageId),
         after,
       });
@@ -145,7 +146,7 @@ export function noteBudget(active: ActiveRun, budget: BudgetState): void {
   active.logger.warn({ event: 'usage.budget' }, `a budget of today is ${text}`);
 }
 
-/** Converts a turn to a commit, with the queued events before its own. */
+/** Converts a turn to a commit, with the queued events before its own; without what was done for it, see `stepOf`. */
 export function commitRequest(active: ActiveRun, turn: TurnCommit, queued: readonly RunEvent[]): CommitRequest {
   return {
     head: active.head,
@@ -155,7 +156,6 @@ export function commitRequest(active: ActiveRun, turn: TurnCommit, queued: reado
     step: turn.step,
     events: [...queued, ...turn.events],
     ...omitUndefined({ usage: turn.usage, joined: turn.joined, goalChange: turn.goalChange }),
-    ...stepOf(active, turn),
   };
 }
 

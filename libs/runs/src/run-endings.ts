@@ -68,7 +68,12 @@ function finishOrContinue(
         // A repeated commit is recognized by its number, but a repeated finish would not be.
         next = finished.steered === 'messages' ? ['model_request'] : [];
       }
-      return store.commit(lease, { ...commitRequest(run, { ...last, next }, queued), after });
+      const continued = { ...last, next };
+      return store.commit(lease, {
+        ...commitRequest(run, continued, queued),
+        ...stepOf(run, continued),
+        after,
+      });
     }),
   );
 }

@@ -85,7 +85,7 @@ const baseParams = (request: AdmitRequest) => ({
 function admittedResult([, run, ...rest]: Reply, request: AdmitRequest, settings: StoreSettings): AdmitResult {
   const [cancelled, ended, stateBytes, inFlight, isUnderWay, isFollowed] = rest;
   return {
-    run: { ...summaryOf(run), kwargs: request.kwargs, kwargs_expired: false },
+    run: Object.assign(summaryOf(run), { kwargs: request.kwargs, kwargs_expired: false }),
     repeated: false,
     cancelled: cancelled as string[],
     ended: toEndedRuns(ended),

@@ -113,7 +113,8 @@ async function claimedRun(reply: Reply, context: ClaimContext): Promise<ClaimRes
 
 /** A run with its first commit, as `ClaimResult` has it: its record and head are those before the commit. */
 function begunRun({ run: { kwargs }, head, commit }: PreparedFirst, flat: unknown, values: readonly unknown[]) {
-  const run = { ...summaryOf(flat), kwargs, kwargs_expired: false, input_committed: false, last_seq: 0 };
+  const before = { kwargs, kwargs_expired: false, input_committed: false, last_seq: 0 };
+  const run = Object.assign(summaryOf(flat), before);
   const written = commit.onWritten(values);
   return { run, head, committed: { ...written, cancel: run.cancel } };
 }

@@ -23,11 +23,12 @@ export const NOTHING_ASKED: RunKwargs = {
 export function runOf(flat: unknown, kwargs: unknown): RunRecord {
   const run = summaryOf(flat);
   const text = typeof kwargs === 'string' ? kwargs : hashOf(flat).get('kwargs');
-  if (text === undefined && isTerminal(run.status)) return { ...run, kwargs: NOTHING_ASKED, kwargs_expired: true };
+  if (text === undefined && isTerminal(run.status))
+    return Object.assign(run, { kwargs: NOTHING_ASKED, kwargs_expired: true });
   return { ...run, kwargs: parseStored<RunKwargs>(text ?? ''), kwargs_expired: false };
 }
 
-/** Decodes the run record that `runs/admit.lua` wrote; an unset value is stored as '' or not at all. */
+/** Decodes the run record that `runs/admit.lua` wrote, as a new object; an unset value is stored as '' or not at all. */
 export function summaryOf(flat: unknown): RunSummary {
   const hash = joinParts(hashOf(flat));
   const run: Record<string, unknown> = {};
