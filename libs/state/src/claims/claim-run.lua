@@ -64,11 +64,11 @@ end
 
 if turns then enter() end
 -- Two claims of a thread can be within a millisecond, even when Redis was emptied between them.
-local epoch = string.format('%.0f', math.max((record.epoch or 0) + 1, now_us))
+local epoch = string.format('%d', math.max((record.epoch or 0) + 1, now_us))
 local fields, is_first = {}, not run.started
 if is_first then
   run.base_checkpoint_id = record.head
-  fields = { 'started', now_ms, 'base_checkpoint_id', record.head, 'base_entry', record.next_entry,
+  fields = { 'started', now_ms_text, 'base_checkpoint_id', record.head, 'base_entry', record.next_entry,
     'base_value', record.next_value, 'first_row', last_row_before(first_commit and p.commit) + 1 }
   local replaces = replaced_from(run)
   if replaces then append_to(fields, 'replaces', replaces) end
@@ -88,7 +88,7 @@ end
 set_in(run, fields)
 local began = run.traced and unwritten_parts(run) or {}
 if #began > 0 then append_to(fields, 'asked', '') end
-append_to(began, trace_part('c', now_ms, process_of(p.owner)))
+append_to(began, trace_part('c', now_ms_text, process_of(p.owner)))
 local committed
 local owned = { 'current', run.run_id, 'epoch', epoch, 'status', 'busy' }
 if is_first and first_commit and first_commit.may_follow(record, run, storing) then

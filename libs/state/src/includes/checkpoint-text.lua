@@ -8,8 +8,8 @@ end
 
 -- The id for a time in µs whose digits rise with it; the last digits, `tail`, are the same for all checkpoints of a thread.
 local function id_of(us, tail)
-  local ms = string.format('%012x', math.floor(us / 1000))
-  return string.format('%s-%s-7%03x-%s', ms:sub(1, 8), ms:sub(9, 12), us % 1000, tail)
+  local ms = math.floor(us / 1000)
+  return string.format('%08x-%04x-7%03x-%s', math.floor(ms / 65536), ms % 65536, us % 1000, tail)
 end
 
 local function tail_of(id) return id:sub(20) end
@@ -39,7 +39,7 @@ local function complete_checkpoint(id, parent, created_at, text)
   if text:byte(1) ~= 91 then return '{"id":"' .. id .. '","created_at":"' .. created_at .. '",' .. text:sub(2) end
   local first = 'null'
   if parent ~= '' then
-    first = tail_of(parent) == tail_of(id) and string.format('%.0f', micros_of(id) - micros_of(parent)) or '"' .. parent .. '"'
+    first = tail_of(parent) == tail_of(id) and string.format('%d', micros_of(id) - micros_of(parent)) or '"' .. parent .. '"'
   end
   return '[' .. first .. ',' .. text:sub(2)
 end

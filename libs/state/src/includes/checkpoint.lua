@@ -81,23 +81,23 @@ end
 local function write_entries(record, c)
   local entry, value = tonumber(c.next_entry), tonumber(c.next_value)
   local fields = { 'next_entry', entry + c.messages, 'next_value', value + #c.values }
-  local entries = {}
+  local entries, length = {}, 0
   for index = 1, c.messages do
-    entries[#entries + 1] = string.format('%.0f', entry + index - 1)
-    entries[#entries + 1] = take()
+    length = length + 2
+    entries[length - 1], entries[length] = string.format('%d', entry + index - 1), take()
   end
   for index, name in ipairs(c.values) do
     local text = take()
-    entries[#entries + 1] = string.format('c%.0f', value + index - 1)
-    entries[#entries + 1] = text
+    length = length + 2
+    entries[length - 1], entries[length] = string.format('c%d', value + index - 1), text
     if is_listed(name) then
       append_to(fields, 'v:' .. name, text)
     elseif record['v:' .. name] then
       redis.call('HDEL', record_key, 'v:' .. name)
     end
   end
-  for from = 1, #entries, 1000 do
-    redis.call('HSET', log_key, unpack(entries, from, math.min(from + 999, #entries)))
+  for from = 1, length, 1000 do
+    redis.call('HSET', log_key, unpack(entries, from, math.min(from + 999, length)))
   end
   for _, name in ipairs(c.cleared) do redis.call('HDEL', record_key, 'v:' .. name) end
   return fields
@@ -126,6 +126,7 @@ local function write_checkpoint(record, c, written, run)
   local pruned = record.pruned
   if not c.has_pruned then count = prune(record, count) end
   if record.pruned ~= pruned then append_to(fields, 'pruned', record.pruned) end
-  append_to(fields, 'head', id, 'minted', text_of(minted), 'sized', string.format('%.0f:%.0f:%.0f:%s', minted, c.bytes, c.fields, count and text_of(count) or ''))
+  minted = string.format('%d', minted)
+  append_to(fields, 'head', id, 'minted', minted, 'sized', string.format('%s:%d:%d:%s', minted, c.bytes, c.fields, count or ''))
   return fields
 end

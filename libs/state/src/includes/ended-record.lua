@@ -2,18 +2,14 @@
 
 -- Fields that nobody reads after the end: those for the owner, for the writers of log and feed, and for admissions while the
 -- run is in flight. The same is true of `m:<model>` (usage.lua).
-local unread_after_end = {
-  tries = true, open = true, bytes = true, border = true, border_bytes = true, base_entry = true, base_value = true,
-  input_committed = true, traceparent = true, admitted_head = true, regenerates = true, replaces = true,
-  lowest_row = true, counted = true, api_key = true, agent = true, idempotency = true, kwargs = true,
-  webhook = true,
-  pause = true, goal_made = true, traced = true, asked = true, asked_ms = true,
-}
-
--- An absent field is read as ''. Runners of an earlier version compare the base with '', though.
-local function is_read_after_end(field, text)
-  if unread_after_end[field] or field:find('m:', 1, true) == 1 then return false end
-  return text ~= '' or field == 'base_checkpoint_id'
+local function unread_after_end()
+  return {
+    tries = true, open = true, bytes = true, border = true, border_bytes = true, base_entry = true, base_value = true,
+    input_committed = true, traceparent = true, admitted_head = true, regenerates = true, replaces = true,
+    lowest_row = true, counted = true, api_key = true, agent = true, idempotency = true, kwargs = true,
+    webhook = true,
+    pause = true, goal_made = true, traced = true, asked = true, asked_ms = true,
+  }
 end
 
 -- Redis holds a hash compactly as long as no field or value is longer than this.
@@ -37,12 +33,12 @@ local function add_parts(list, metadata)
 end
 
 -- The fields of a whole record that are read, as { field, text, … }. `splits`: long metadata are written in parts, where the hash then
--- has no long value.
+-- has no long value. An absent field is read as ''. Runners of an earlier version compare the base with '', though.
 local function read_fields(run, splits)
-  local list, length, metadata = {}, 0, nil
+  local list, length, metadata, unread = {}, 0, nil, unread_after_end()
   for field, value in pairs(run) do
-    local text = text_of(value)
-    if is_read_after_end(field, text) then
+    if not unread[field] and (value ~= '' or field == 'base_checkpoint_id') and field:sub(1, 2) ~= 'm:' then
+      local text = text_of(value)
       local is_long = #text > MAX_COMPACT or #field > MAX_COMPACT
       if is_long and field == 'metadata' and #text <= MAX_SPLIT then
         metadata = text

@@ -6,7 +6,7 @@
 
 -- Updates the thread's position in the index by `updated_at`; a temporary thread is in no index.
 local function list_thread(record)
-  if record.temporary ~= '1' then redis.call('ZADD', threads_key, now_ms, thread_id) end
+  if record.temporary ~= '1' then redis.call('ZADD', threads_key, now_ms_text, thread_id) end
 end
 
 -- Sets `updated_at` to now.

@@ -2,8 +2,8 @@
 -- events, has the number of the last one. Counters lie in the run record and are saved by `save_log`; a script adds its events before its other
 -- writes, as XADD may fail. Needs p.max_log_bytes, p.after, `run_key` and `events_key`.
 local function write_entry(run, field, text)
-  run.bytes = tonumber(run.bytes) + #text
-  redis.call('XADD', events_key(run.run_id), string.format('%.0f-0', run.seq), field, text)
+  run.bytes = run.bytes + #text
+  redis.call('XADD', events_key(run.run_id), string.format('%d-0', run.seq), field, text)
 end
 
 -- Adds an entry that holds `events` events, one if that is absent.

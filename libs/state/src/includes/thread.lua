@@ -72,15 +72,16 @@ end
 -- Reads the record of a run; nil when it does not exist. Records of earlier versions hold the kwargs, too.
 local function read_run(run_id) return read_hash(run_key(run_id)) end
 
--- The value as Redis stores it.
-local function text_of(value) return type(value) == 'number' and string.format('%.0f', value) or value end
+-- The value as Redis stores it; numbers are whole.
+local function text_of(value) return type(value) == 'number' and string.format('%d', value) or value end
 
 -- A table as a list: { field, text, field, text, … }.
 local function flat_of(hash)
-  local list = {}
+  local list, length = {}, 0
   for field, value in pairs(hash) do
-    list[#list + 1] = field
-    list[#list + 1] = text_of(value)
+    if type(value) == 'number' then value = text_of(value) end
+    list[length + 1], list[length + 2] = field, value
+    length = length + 2
   end
   return list
 end

@@ -7,7 +7,7 @@ local MAX_MODELS = 50
 local PARTS = { 'in:', 'out:', 'cached:', 'written:', 'reasoning:' }
 local budget = ''
 
-local function plus(before, amount) return string.format('%.0f', (tonumber(before or 0) or 0) + amount) end
+local function plus(before, amount) return string.format('%d', (tonumber(before or 0) or 0) + amount) end
 
 -- Reads the totals that a use may change.
 local function read_totals(spent)

@@ -107,7 +107,7 @@ if not target and not delay and p.max_pending > 0 and redis.call('ZCARD', pendin
   and not redis.call('ZSCORE', pending_key, pending_member) then return { 'crowded' } end
 if p.budgets and not target then
   local name, cost, limit = spent_budget(p.usage_prefix, p.budgets, p.user, p.api_key)
-  if name then return { 'budget', name, text_of(cost), text_of(limit), now_ms } end
+  if name then return { 'budget', name, cost, string.format('%.0f', limit), now_ms } end
 end
 local metadata, kwargs, thread_metadata = take(), take(), take()
 local bytes = #metadata + #kwargs
@@ -200,14 +200,14 @@ if p.webhook then append_to(fields, 'webhook', p.webhook.url) end
 -- A request with answers has a text, which is too long for a field of the record.
 local traces_later = p.trace and not p.trace.answered
 if p.trace then append_to(fields, 'traced', '0') end
-if traces_later then append_to(fields, 'asked', p.trace.process .. ' ' .. p.trace.request, 'asked_ms', text_of(now_ms)) end
+if traces_later then append_to(fields, 'asked', p.trace.process .. ' ' .. p.trace.request, 'asked_ms', now_ms_text) end
 redis.call('HSET', run_key(p.run), unpack(fields))
-redis.call('ZADD', runs_key, string.format('%.0f', now_us), p.run)
+redis.call('ZADD', runs_key, string.format('%d', now_us), p.run)
 if delay then
   delay_run(record, p.run, now_ms + delay.ms)
 else
   redis.call('RPUSH', inbox_key, p.run)
-  redis.call('ZADD', pending_key, 'NX', now_ms, pending_member)
+  redis.call('ZADD', pending_key, 'NX', now_ms_text, pending_member)
 end
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end

@@ -80,15 +80,11 @@ end
 -- Queues the thread for memory extraction by the time of its last message. These are the first writes, so that a key of a
 -- foreign type, which is returned, stops the script before it changes the thread. An entry without new messages has no effect.
 local function remember(job)
-  local writes = {
-    { 'HSET', job.jobs, 'said:' .. job.agent, string.format('%.0f', now_us), 'said_ms:' .. job.agent, now_ms },
-    { 'ZADD', job.user_due, now_ms, job.member },
-    { 'ZADD', job.due, now_ms, job.member },
-  }
-  for _, write in ipairs(writes) do
-    local reply = redis.pcall(unpack(write))
-    if type(reply) == 'table' and reply.err then return write[2] end
-  end
+  local function has_failed(reply) return type(reply) == 'table' and reply.err end
+  local said = string.format('%d', now_us)
+  if has_failed(redis.pcall('HSET', job.jobs, 'said:' .. job.agent, said, 'said_ms:' .. job.agent, now_ms_text)) then return job.jobs end
+  if has_failed(redis.pcall('ZADD', job.user_due, now_ms_text, job.member)) then return job.user_due end
+  if has_failed(redis.pcall('ZADD', job.due, now_ms_text, job.member)) then return job.due end
 end
 
 -- Sets the deadline of the execution journal, which has none while the run may be taken over. All entries of the thread

@@ -12,11 +12,7 @@ local MAX_TRACE_PARTS, MAX_TRACE_BYTES = 5000, 4 * 1024 * 1024
 local FIRST_TRACE_PARTS = 64
 local MAX_REMOVED = 100
 
-local function trace_part(...)
-  local values = { ... }
-  for index, value in ipairs(values) do values[index] = text_of(value) end
-  return table.concat(values, ' ')
-end
+local function trace_part(...) return table.concat({ ... }, ' ') end
 
 -- The part of the admission as a list, empty when it is written.
 local function unwritten_parts(run)
@@ -56,7 +52,7 @@ end
 -- the caller writes, { field, value }.
 local function trace_step(run, checkpoint, text, before)
   if not run.traced then return {} end
-  local part = 's ' .. text_of(now_ms) .. ' ' .. checkpoint .. '\n' .. text
+  local part = 's ' .. now_ms_text .. ' ' .. checkpoint .. '\n' .. text
   local key, bytes = trace_key(run.run_id), tonumber(run.traced) + #part
   local added = before or {}
   added[#added + 1] = part
@@ -74,7 +70,7 @@ end
 local function end_trace(run, status, checkpoint, text)
   if not run.traced then return end
   local queued = p.owner and '' or ' -'
-  add_trace(run, 'e', now_ms, checkpoint or '-', status .. queued .. (text and '\n' .. text or ''))
+  add_trace(run, 'e', now_ms_text, checkpoint or '-', status .. queued .. (text and '\n' .. text or ''))
   redis.call('PEXPIRE', trace_key(run.run_id), p.trace_ttl_ms or p.events_ttl_ms)
 end
 

@@ -13,10 +13,10 @@ end
 local function sum_of(text, counts)
   local sums, index = {}, 2
   for number in (text or ''):gmatch('%d+') do
-    sums[#sums + 1] = string.format('%.0f', tonumber(number) + counts[index])
+    sums[index - 1] = string.format('%d', number + counts[index])
     index = index + 1
   end
-  for rest = index, #counts do sums[#sums + 1] = string.format('%.0f', counts[rest]) end
+  for rest = index, #counts do sums[rest - 1] = string.format('%d', counts[rest]) end
   return table.concat(sums, ',')
 end
 
@@ -61,14 +61,14 @@ local function enter_usage(ledger, payer)
   end
   local before = { user = tonumber(known.cost or 0), key = payer.key ~= '' and tonumber(known['k:' .. payer.key] or 0) or nil }
   local after = { user = before.user + cost, key = before.key and before.key + cost }
-  changes.rows, changes.cost = rows, string.format('%.0f', after.user)
-  if after.key then changes['k:' .. payer.key] = string.format('%.0f', after.key) end
-  local list = {}
+  changes.rows, changes.cost = string.format('%d', rows), string.format('%d', after.user)
+  if after.key then changes['k:' .. payer.key] = string.format('%d', after.key) end
+  local list, length = {}, 0
   for field, value in pairs(changes) do
-    list[#list + 1] = field
-    list[#list + 1] = value
+    list[length + 1], list[length + 2] = field, value
+    length = length + 2
   end
-  redis.call('HSET', hash, unpack(list))
+  redis.call('HSET', hash, unpack(list, 1, length))
   if not known.cost then
     redis.call('PEXPIRE', hash, string.format('%.0f', ledger.ttl_ms))
     redis.call('SADD', users, payer.user)
