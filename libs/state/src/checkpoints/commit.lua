@@ -48,7 +48,7 @@ if p.trace then
   append_list(used, trace_step(run, id, take()))
   store_trace_texts(p.trace.texts)
 end
-append_to(used, 'tries', 0, 'open', p.opens or '', 'updated_at', now_iso)
+append_to(used, 'tries', '0', 'open', p.opens or '', 'updated_at', now_iso)
 if p.input_committed then append_to(used, 'input_committed', '1') end
 if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end
 save_log(run, used)

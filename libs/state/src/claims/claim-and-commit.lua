@@ -39,7 +39,7 @@ function first_commit.write(record, run, claimed)
   elseif run.traced then
     redis.call('RPUSH', trace_key(run.run_id), unpack(claimed.trace))
   end
-  append_to(used, 'tries', 0, 'input_committed', '1', 'open', p.opens or '')
+  append_to(used, 'tries', '0', 'input_committed', '1', 'open', p.opens or '')
   if run.lowest_row then append_to(used, 'lowest_row', run.lowest_row) end
   append_list(fields, used)
   save_log(run, fields)

@@ -41,7 +41,7 @@ for _, run_id in ipairs(record and runs_in_flight(record) or {}) do
   if run then break end
 end
 if turns and run and run.run_id ~= record.current and not may_start() then return { 'capped' } end
-if passed > 0 then redis.call('LTRIM', inbox_key, passed, -1) end
+if passed > 0 then redis.call('LTRIM', inbox_key, text_of(passed), '-1') end
 if not run then
   redis.call('ZREM', pending_key, pending_member)
   if record and record.status == 'busy' then
@@ -69,14 +69,15 @@ local fields, is_first = {}, not run.started
 if is_first then
   run.base_checkpoint_id = record.head
   fields = { 'started', now_ms_text, 'base_checkpoint_id', record.head, 'base_entry', record.next_entry,
-    'base_value', record.next_value, 'first_row', last_row_before(first_commit and p.commit) + 1 }
+    'base_value', record.next_value, 'first_row', text_of(last_row_before(first_commit and p.commit) + 1) }
   local replaces = replaced_from(run)
   if replaces then append_to(fields, 'replaces', replaces) end
-  if record.head ~= '' then redis.call('HINCRBY', bases_key, record.head, 1) end
+  if record.head ~= '' then redis.call('HINCRBY', bases_key, record.head, '1') end
   if files then storing = files.note(record_key .. ':files', run.run_id) end
 end
-run.tries = (tonumber(run.tries) or 0) + 1
-append_to(fields, 'status', 'running', 'updated_at', now_iso, 'attempt', (tonumber(run.attempt) or 0) + 1, 'tries', run.tries)
+run.tries = text_of((tonumber(run.tries) or 0) + 1)
+local attempt = text_of((tonumber(run.attempt) or 0) + 1)
+append_to(fields, 'status', 'running', 'updated_at', now_iso, 'attempt', attempt, 'tries', run.tries)
 if run.open ~= '' then
   append_to(fields, 'dropped', run.dropped == '' and run.open or run.dropped .. ',' .. run.open, 'open', '')
 end
@@ -104,6 +105,7 @@ else
   redis.call('HSET', record_key, unpack(owned))
 end
 take_process_lease()
-redis.call('SET', owner_key, p.owner .. ':' .. epoch)
-redis.call('SET', lease_key, p.owner .. ':' .. epoch, 'PX', p.lease_ms)
+local owner = p.owner .. ':' .. epoch
+redis.call('SET', owner_key, owner)
+redis.call('SET', lease_key, owner, 'PX', text_of(p.lease_ms))
 return reply(epoch, committed)

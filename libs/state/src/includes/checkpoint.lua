@@ -80,7 +80,7 @@ end
 -- Writes the log's new entries; returns the changed fields of the thread record. An earlier version listed more channels.
 local function write_entries(record, c)
   local entry, value = tonumber(c.next_entry), tonumber(c.next_value)
-  local fields = { 'next_entry', entry + c.messages, 'next_value', value + #c.values }
+  local fields = { 'next_entry', text_of(entry + c.messages), 'next_value', text_of(value + #c.values) }
   local entries, length = {}, 0
   for index = 1, c.messages do
     length = length + 2
@@ -110,7 +110,7 @@ local function write_checkpoint(record, c, written, run)
   add_rows(c, run)
   local fields = write_entries(record, c)
   redis.call('HSET', checkpoints_key, id, complete_checkpoint(id, c.parent or c.expected, created_at, text))
-  redis.call('ZADD', order_key, 0, id)
+  redis.call('ZADD', order_key, '0', id)
   if c.channels then
     show_values(record, c.channels)
     if files then files.reset(files.key, c.parent) end

@@ -38,7 +38,7 @@ local function read_fields(run, splits)
   local list, length, metadata, unread = {}, 0, nil, unread_after_end()
   for field, value in pairs(run) do
     if not unread[field] and (value ~= '' or field == 'base_checkpoint_id') and field:sub(1, 2) ~= 'm:' then
-      local text = text_of(value)
+      local text = type(value) == 'number' and text_of(value) or value
       local is_long = #text > MAX_COMPACT or #field > MAX_COMPACT
       if is_long and field == 'metadata' and #text <= MAX_SPLIT then
         metadata = text

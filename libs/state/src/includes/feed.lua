@@ -78,8 +78,9 @@ local function add_row(c, id, entry, run)
     return tonumber(number)
   end
   local fresh = last + 1
+  local text = text_of(fresh)
   row = { id = id, entry = entry, run = run_id, was = number or nil, at_ms = c.compact and now_ms, at = not c.compact and now_iso or nil }
-  redis.call('HSET', feed_key, 'last', fresh, fresh, encode_row(fresh, row, run and tonumber(run.first_row)), 'i:' .. id, fresh)
+  redis.call('HSET', feed_key, 'last', text, text, encode_row(fresh, row, run and tonumber(run.first_row)), 'i:' .. id, text)
   return fresh
 end
 

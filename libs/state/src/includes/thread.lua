@@ -101,7 +101,10 @@ local function append_to(list, ...) append_list(list, { ... }) end
 
 -- Sets the fields of a list { field, value, field, value, … } in a table.
 local function set_in(hash, list)
-  for index = 1, #list, 2 do hash[list[index]] = text_of(list[index + 1]) end
+  for index = 1, #list, 2 do
+    local value = list[index + 1]
+    hash[list[index]] = type(value) == 'number' and text_of(value) or value
+  end
 end
 
 -- Reads the run's record, and its kwargs; false when the record holds them.
@@ -121,7 +124,7 @@ end
 
 -- Runs in flight, oldest first. The length of the list is bounded by the admission quota. `is_empty`: the inbox is known to be empty.
 local function runs_in_flight(record, is_empty)
-  local ids = is_empty and {} or redis.call('LRANGE', inbox_key, 0, -1)
+  local ids = is_empty and {} or redis.call('LRANGE', inbox_key, '0', '-1')
   if record.current ~= '' then table.insert(ids, 1, record.current) end
   return ids
 end

@@ -7,18 +7,18 @@ local MAX_MODELS = 50
 local PARTS = { 'in:', 'out:', 'cached:', 'written:', 'reasoning:' }
 local budget = ''
 
-local function plus(before, amount) return string.format('%d', (tonumber(before or 0) or 0) + amount) end
+local function plus(before, amount) return string.format('%d', (before and tonumber(before) or 0) + amount) end
 
 -- Reads the totals that a use may change.
 local function read_totals(spent)
   local fields, known = { 'input', 'output', 'runs', 'models', 't:other', 'r:other' }, {}
   for _, caller in ipairs(spent.callers) do fields[#fields + 1] = 'c:' .. caller[1] end
   for _, entry in ipairs(spent.models) do
-    fields[#fields + 1] = 't:' .. entry[1]
-    fields[#fields + 1] = 'r:' .. entry[1]
+    append_to(fields, 't:' .. entry[1], 'r:' .. entry[1])
     for _, part in ipairs(PARTS) do fields[#fields + 1] = part .. entry[1] end
   end
-  for index, text in ipairs(redis.call('HMGET', usage_key, unpack(fields))) do known[fields[index]] = text end
+  local found = redis.call('HMGET', usage_key, unpack(fields))
+  for index = 1, #fields do known[fields[index]] = found[index] or nil end
   return known
 end
 
@@ -33,7 +33,7 @@ local function count_usage(run)
   end
   local known, totals, mine = read_totals(spent), {}, {}
   local function total(field) return totals[field] or known[field] or 0 end
-  local function add(field, amount) totals[field] = plus(total(field), amount) end
+  local function add(field, amount) totals[field] = plus(totals[field] or known[field], amount) end
   -- After MAX_MODELS, further models share one name.
   local function counted_as(model)
     if totals['t:' .. model] or known['t:' .. model] then return model end

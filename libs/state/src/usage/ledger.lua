@@ -13,7 +13,7 @@ end
 local function sum_of(text, counts)
   local sums, index = {}, 2
   for number in (text or ''):gmatch('%d+') do
-    sums[index - 1] = string.format('%d', number + counts[index])
+    sums[index - 1] = counts[index] == 0 and number or string.format('%d', number + counts[index])
     index = index + 1
   end
   for rest = index, #counts do sums[rest - 1] = string.format('%d', counts[rest]) end
