@@ -58,6 +58,7 @@ export function expandShorthand(value: unknown): unknown {
   if (Array.isArray(value) && value.length === 2 && typeof value[0] === 'string') {
     return { type: value[0], content: value[1] as unknown };
   }
+  if (typeof value !== 'object' || value === null || !('lc' in value)) return value;
   const constructed = Constructed.safeParse(value);
   return constructed.success ? { ...constructed.data.kwargs, type: constructed.data.id.at(-1) } : value;
 }
@@ -66,8 +67,12 @@ export function expandShorthand(value: unknown): unknown {
  * A message that a client may write: human or system, by any of its usual names. A missing id is created, server-owned
  * keys are removed from `additional_kwargs`, and everything else is returned as it was sent.
  */
-export const ClientMessage = z.unknown().transform((given, context): HumanMessage | SystemMessage => {
-  const value = expandShorthand(given);
+export const ClientMessage = z
+  .unknown()
+  .transform((given, context): HumanMessage | SystemMessage => readClientMessage(expandShorthand(given), context));
+
+/** The message in `value`, which is not in a short form; what is wrong with it is added to `context`. */
+export function readClientMessage(value: unknown, context: z.RefinementCtx): HumanMessage | SystemMessage {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     context.addIssue({ code: 'custom', message: 'must be a message' });
     return z.NEVER;
@@ -87,7 +92,7 @@ export const ClientMessage = z.unknown().transform((given, context): HumanMessag
     return z.NEVER;
   }
   return build(type, fields.data);
-});
+}
 
 function build(type: 'human' | 'system', fields: z.output<typeof MessageFields>): HumanMessage | SystemMessage {
   const { content, id, name, additional_kwargs } = fields;

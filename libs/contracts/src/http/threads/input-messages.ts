@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Content } from '../../records/messages.js';
-import { ClientMessage, messageList, roleOf, expandShorthand } from './client-messages.js';
+import { type ClientMessage, messageList, roleOf, expandShorthand, readClientMessage } from './client-messages.js';
 
 /** Names that SDKs use for the two types of message that the server writes. */
 const serverTypes: Readonly<Record<string, 'ai' | 'tool'>> = {
@@ -54,12 +54,11 @@ const typeOf = (value: unknown): 'ai' | 'tool' | undefined => {
 export const InputMessage = z.unknown().transform((given, context): InputMessage => {
   const value = expandShorthand(given);
   const type = typeOf(value);
+  if (type === undefined) return readClientMessage(value, context);
   const parsed =
-    type === undefined
-      ? ClientMessage.safeParse(given)
-      : type === 'ai'
-        ? ReturnedAi.transform((fields): ReturnedAi => ({ type: 'ai', ...fields })).safeParse(value)
-        : ReturnedTool.transform((fields): ReturnedTool => ({ type: 'tool', ...fields })).safeParse(value);
+    type === 'ai'
+      ? ReturnedAi.transform((fields): ReturnedAi => ({ type: 'ai', ...fields })).safeParse(value)
+      : ReturnedTool.transform((fields): ReturnedTool => ({ type: 'tool', ...fields })).safeParse(value);
   if (parsed.success) return parsed.data;
   for (const { path, message } of parsed.error.issues) context.addIssue({ code: 'custom', path: [...path], message });
   return z.NEVER;
