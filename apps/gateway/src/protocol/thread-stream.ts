@@ -27,7 +27,7 @@ export interface EventSink {
   /** Whether an event is delivered; asked before its data is read. */
   wants(event: SequencedEvent): boolean;
   /** @param values the state that the event contains as JSON, if any */
-  write(event: SequencedEvent, values: string | null): Promise<void>;
+  write(event: SequencedEvent, values: string | null): Promise<void> | undefined;
   /** Called when no further event follows at once. */
   flush(): Promise<void>;
   /** Sets the source that is paused while the reader is slow. */

@@ -85,6 +85,7 @@ export class RunFollower {
   private paused = false;
   private wake: () => void = () => undefined;
   private unsubscribe: () => void = () => undefined;
+  private readonly onAbort = (): void => this.wake();
 
   private constructor(
     private readonly ports: FollowPorts,
@@ -96,18 +97,25 @@ export class RunFollower {
     this.mustRead = !this.isLogEmpty;
     this.mustCheckRun = options.mayBeOver;
     this.wasOver = isTerminal(options.run.status);
+    options.signal.addEventListener('abort', this.onAbort);
   }
 
   static async open(ports: FollowPorts, options: FollowOptions): Promise<RunFollower> {
     const follower = new RunFollower(ports, options);
-    follower.unsubscribe = await ports.bus.subscribeEvents(options.run.run_id, {
-      onEvents: (events, logged) => follower.receive(events, logged),
-      onGap: () => follower.readSoon(),
-    });
+    try {
+      follower.unsubscribe = await ports.bus.subscribeEvents(options.run.run_id, {
+        onEvents: (events, logged) => follower.receive(events, logged),
+        onGap: () => follower.readSoon(),
+      });
+    } catch (error) {
+      follower.close();
+      throw error;
+    }
     return follower;
   }
 
   close(): void {
+    this.options.signal.removeEventListener('abort', this.onAbort);
     this.unsubscribe();
     this.waiting = [];
   }
@@ -267,7 +275,7 @@ export class RunFollower {
 
   /** Resolves when a batch arrives, a read is due, or the signal aborts. */
   private async waitForNews(): Promise<void> {
-    const { signal, checkMs } = this.options;
+    const { checkMs } = this.options;
     const isFirst = this.isLogEmpty;
     this.isLogEmpty = false;
     await new Promise<void>((resolve) => {
@@ -281,12 +289,10 @@ export class RunFollower {
       );
       const finish = (): void => {
         clearTimeout(timer);
-        signal.removeEventListener('abort', finish);
         this.wake = () => undefined;
         resolve();
       };
       this.wake = finish;
-      signal.addEventListener('abort', finish, { once: true });
     });
   }
 }

@@ -53,7 +53,7 @@ export class LongAnswers {
     addQuota(reply, this.open.registry.useOf(userId));
     try {
       const answer = await find();
-      const headers = { ...headersOf(reply), ...answer.headers };
+      const headers = Object.assign(headersOf(reply), answer.headers);
       endRefusals(reply.request);
       reply.hijack();
       if (reply.request.method === 'HEAD') reply.raw.writeHead(200, headers).end();
@@ -101,5 +101,7 @@ const causedByClient = ({ reason }: ResponseGone): boolean => reason === 'client
 
 /** Headers that hooks have already set, mainly those of CORS. */
 function headersOf(reply: FastifyReply): Record<string, string> {
-  return Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]));
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(reply.getHeaders())) headers[name] = String(value);
+  return headers;
 }

@@ -1,7 +1,7 @@
 import { isTerminal, type NumberedEvent, type RunRecord, type StreamMode } from '@caribou/contracts';
 import type { ThreadStore } from '@caribou/state';
 import { stableId } from './projections/stable-id.js';
-import type { Frame, FrameKind, ProjectionContext } from './projections/frame.js';
+import type { FrameKind, ProjectionContext, StateFrame } from './projections/frame.js';
 import { frameId, isAfter, type Position, START, WHOLE } from './projections/position.js';
 import { kindsFor, type PositionedFrame, project } from './projections/project.js';
 import { initialState, reduce } from './projections/projection-state.js';
@@ -159,11 +159,21 @@ class RunStream {
       if (this.sent === START && event.kind !== 'run.start') await this.writeMetadata(`${numbered.seq}.0`);
       if ((event.kind === 'message.delta' || event.kind === 'model.start') && this.dropped.has(event.message_id))
         continue;
-      for (const placed of project(numbered, this.stream.kinds, this.context)) await this.send(placed);
+      const sent = this.sendAll(project(numbered, this.stream.kinds, this.context));
+      if (sent !== undefined) await sent;
       reduce(this.context.state, event, this.stream.kinds);
     }
     if (!ended) await this.writer.flush();
     return ended;
+  }
+
+  /** Writes the frames of one event. Returns a promise only when there is something to wait for, with the frames after that. */
+  private sendAll(frames: readonly PositionedFrame[]): Promise<void> | undefined {
+    for (const [index, frame] of frames.entries()) {
+      const sent = this.send(frame);
+      if (sent !== undefined) return sent.then(() => this.sendAll(frames.slice(index + 1)));
+    }
+    return undefined;
   }
 
   /** Writes `metadata` when the log does not begin with the start of a run, which ended in the queue or long ago. */
@@ -173,22 +183,24 @@ class RunStream {
     await this.writer.write('metadata', JSON.stringify({ run_id, thread_id, attempt }), id);
   }
 
-  private async send({ position, frame }: PositionedFrame): Promise<void> {
-    if (!isAfter(position, this.request.from)) return;
-    const data = await this.dataOf(frame);
-    if (data === null) return;
-    this.sent = position;
-    await this.writer.write(frame.event, data, frameId({ ...position, logged: this.logged }));
+  /** Writes a frame that the client lacks. Returns a promise only when there is something to wait for. */
+  private send({ position, frame }: PositionedFrame): Promise<void> | undefined {
+    if (!isAfter(position, this.request.from)) return undefined;
+    return 'data' in frame ? this.writeAt(position, frame.event, frame.data) : this.sendState(position, frame);
   }
 
-  /** The line of data, or its parts when it contains the text of a state, which is then not copied. */
-  private async dataOf(frame: Frame): Promise<string | readonly string[] | null> {
-    if ('data' in frame) return frame.data;
+  private writeAt(position: Position, event: string, data: string | readonly string[]): Promise<void> | undefined {
+    this.sent = position;
+    return this.writer.write(event, data, frameId({ seq: position.seq, index: position.index, logged: this.logged }));
+  }
+
+  /** Writes a frame with the text of a state, which is not copied; none when the state no longer exists. */
+  private async sendState(position: Position, { event, checkpointId, before, after }: StateFrame): Promise<void> {
     const { run, checkMs } = this.request;
     const thread = { userId: run.user_id, threadId: run.thread_id };
-    const load = (): Promise<string | null> => this.ports.values.text(thread, frame.checkpointId);
+    const load = (): Promise<string | null> => this.ports.values.text(thread, checkpointId);
     const text = await retryWhileUnavailable(load, { checkMs, signal: this.writer.signal });
-    return text === null ? null : [frame.before, text, frame.after];
+    if (text !== null) await this.writeAt(position, event, [before, text, after]);
   }
 
   /** Number of the first event of which the client may lack frames. */

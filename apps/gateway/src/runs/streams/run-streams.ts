@@ -53,11 +53,11 @@ export class RunStreams {
    * @throws {RateLimitedError} when the user has too many long answers open; no run is started then
    */
   async stream(client: StreamClient, find: () => Promise<AdmittedRun>, options: StreamOptions = {}): Promise<void> {
-    const { modes = [], lastEventId, isNew = false, ...wait } = options;
+    const { modes = [], lastEventId, isNew = false, cancelOnDisconnect } = options;
     const checkMs = this.settings.heartbeatMs;
     await this.answer(client, find, {
-      ...wait,
       ...EVENT_STREAM,
+      ...omitUndefined({ cancelOnDisconnect }),
       beatMs: checkMs,
       write: (run, writer) => {
         const shown = modes.length > 0 ? modes : run.kwargs.stream_mode;

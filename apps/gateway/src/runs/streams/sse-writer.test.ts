@@ -69,7 +69,8 @@ describe(SseWriter, () => {
     const options = { headers: {}, beat: '', beatMs: 60_000, stallMs: 60_000, slowReaders: new SlowReaders(MB) };
     const server = createServer((_, response) => {
       const writer = new SseWriter(response, options);
-      void writer.write('metadata', '{}', '1').then(() => writer.flush());
+      expect(writer.write('metadata', '{}', '1')).toBeUndefined();
+      void writer.flush();
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -181,7 +182,7 @@ describe(SseWriter, () => {
     const text = 'x'.repeat(10 * MB);
     const readers = await Promise.all(Array.from({ length: 20 }, () => exchange({ slowReaders })));
     for (const { client } of readers) client.pause();
-    const writes = readers.map(({ writer }) => writer.write('values', text, '1').catch(() => undefined));
+    const writes = readers.map(async ({ writer }) => writer.write('values', text, '1')?.catch(() => undefined));
     await waitFor(() => readers.every(({ writer }) => writer.heldBytes > 0), { what: 'slow readers' });
 
     for (const { writer } of readers) expect(writer.heldBytes).toBeLessThan(MB / 4);
@@ -200,7 +201,7 @@ describe(SseWriter, () => {
     const received = textOf(fast.client);
     for (const [index, { client, writer }] of readers.entries()) {
       client.pause();
-      void writer.write('values', String.fromCharCode(97 + index).repeat(8 * MB), '1').catch(() => undefined);
+      void writer.write('values', String.fromCharCode(97 + index).repeat(8 * MB), '1')?.catch(() => undefined);
       await waitFor(() => writer.heldBytes > 0, { what: 'a slow reader' });
       expect(slowReaders.heldBytes).toBeLessThanOrEqual(64 * MB);
     }

@@ -88,18 +88,17 @@ export class SseWriter {
     this.out.flushHeaders();
   }
 
-  /** Writes one frame; `data` is one line, or the parts of one. @throws {ResponseGone} */
-  async write(event: string, data: string | readonly string[], id: string | null): Promise<void> {
+  /**
+   * Writes one frame; `data` is one line, or the parts of one. Returns a promise only when there is something to wait for, since
+   * most frames are just buffered. @throws {ResponseGone}
+   */
+  write(event: string, data: string | readonly string[], id: string | null): Promise<void> | undefined {
     const before = `event: ${event}\ndata: `;
-    const after = `\n${id === null ? '' : `id: ${id}\n`}\n`;
-    if (typeof data === 'string' && data.length < WRITE_CHARS) this.buffer(before + data + after);
-    else {
-      this.buffer(before);
-      for (const part of typeof data === 'string' ? [data] : data) await this.append(part);
-      this.buffer(after);
-      this.withinText = false;
-    }
-    if (this.bufferedChars >= WRITE_CHARS) await this.flush();
+    const after = id === null ? '\n\n' : `\nid: ${id}\n\n`;
+    if (typeof data !== 'string') return this.writeParts(before, data, after);
+    if (data.length >= WRITE_CHARS) return this.writeParts(before, [data], after);
+    this.buffer(before + data + after);
+    return this.bufferedChars >= WRITE_CHARS ? this.flush() : undefined;
   }
 
   /** Writes the buffered frames to the socket, and waits while the reader is slow. @throws {ResponseGone} */
@@ -115,7 +114,7 @@ export class SseWriter {
   /** Writes the buffered frames and `text`, and ends the response. @throws {ResponseGone} */
   async end(text = ''): Promise<void> {
     if (this.bufferedChars > END_CHARS) await this.flush();
-    await this.append(text);
+    if (text !== '') await this.append(text);
     this.signal.throwIfAborted();
     this.finish();
     this.out.end(this.takeBuffered());
@@ -125,6 +124,14 @@ export class SseWriter {
   cut(reason: GoneReason): void {
     this.lose(reason);
     this.out.destroy();
+  }
+
+  private async writeParts(before: string, parts: readonly string[], after: string): Promise<void> {
+    this.buffer(before);
+    for (const part of parts) await this.append(part);
+    this.buffer(after);
+    this.withinText = false;
+    if (this.bufferedChars >= WRITE_CHARS) await this.flush();
   }
 
   private buffer(text: string): void {

@@ -3,9 +3,15 @@ import type { ClientInterrupt, RunEvent, RunEventOf, RunRecord } from '@caribou/
 /** One frame of an event stream before it gets its id. */
 export type Frame =
   /** `data` is one line of JSON. */
-  | { readonly event: string; readonly data: string }
-  /** The data line is `before`, the values at the checkpoint as JSON, and `after`. */
-  | { readonly event: string; readonly checkpointId: string; readonly before: string; readonly after: string };
+  { readonly event: string; readonly data: string } | StateFrame;
+
+/** A frame whose data line is `before`, the values at the checkpoint as JSON, and `after`. */
+export interface StateFrame {
+  readonly event: string;
+  readonly checkpointId: string;
+  readonly before: string;
+  readonly after: string;
+}
 
 /** The kinds of frame; each has its own projection and a fixed index among the frames of one event. */
 export type FrameKind =

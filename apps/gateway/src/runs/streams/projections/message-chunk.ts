@@ -1,7 +1,7 @@
-import { type RunEventOf, omitUndefined } from '@caribou/contracts';
+import type { RunEventOf } from '@caribou/contracts';
 
 /**
- * A delta as an AI message chunk; clients concatenate chunks by `id`. As in LangGraph's JS version, `type` is "ai" and
+ * A delta as an AI message chunk, to be written as JSON, which omits what is undefined; clients concatenate chunks by `id`. As in LangGraph's JS version, `type` is "ai" and
  * `tool_calls` is empty, because clients compute it from `tool_call_chunks`. Only a delta with usage has the key
  * `usage_metadata`, because clients add up the numbers of all chunks.
  */
@@ -9,12 +9,12 @@ export function messageChunk(delta: RunEventOf<'message.delta'>): Readonly<Recor
   return {
     content: delta.content,
     tool_call_chunks: delta.tool_call_chunks ?? [],
-    additional_kwargs: omitUndefined({ reasoning_content: delta.reasoning }),
+    additional_kwargs: { reasoning_content: delta.reasoning },
     id: delta.message_id,
     response_metadata: delta.response_metadata ?? {},
     tool_calls: [],
     invalid_tool_calls: [],
-    ...omitUndefined({ usage_metadata: delta.usage }),
+    usage_metadata: delta.usage,
     type: 'ai',
   };
 }

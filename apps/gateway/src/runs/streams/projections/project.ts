@@ -1,4 +1,5 @@
 import type { NumberedEvent, RunEvent, StreamMode } from '@caribou/contracts';
+import { memoizeRecentLists } from '@caribou/core';
 import { custom, end, error, metadata } from './lifecycle-frames.js';
 import { events } from './events.js';
 import type { Frame, FrameKind, Projection, ProjectionContext } from './frame.js';
@@ -61,10 +62,29 @@ const kindsOfEvent: Readonly<Record<RunEvent['kind'], readonly FrameKind[]>> = {
   end: ['updates', 'values', 'events', 'end'],
 };
 
-/** The kinds of frame in a stream of these modes, which always include metadata, error and end. */
-export function kindsFor(modes: readonly StreamMode[]): ReadonlySet<FrameKind> {
-  return new Set<FrameKind>(['metadata', 'error', 'end', ...modes.flatMap((mode) => kindsOf[mode])]);
+/** The same, each kind with its projection and the index in the ids of its frames. */
+const stepsOfEvent: ReadonlyMap<RunEvent['kind'], readonly Step[]> = new Map(
+  (Object.entries(kindsOfEvent) as [RunEvent['kind'], readonly FrameKind[]][]).map(([event, kinds]) => [
+    event,
+    kinds.map((kind, at) => ({
+      kind,
+      projection: projections[kind],
+      index: at === kinds.length - 1 ? WHOLE : at + 1,
+    })),
+  ]),
+);
+
+interface Step {
+  readonly kind: FrameKind;
+  readonly projection: Projection;
+  readonly index: number;
 }
+
+/** The kinds of frame in a stream of these modes, which always include metadata, error and end. */
+export const kindsFor = memoizeRecentLists(
+  (modes: readonly StreamMode[]): ReadonlySet<FrameKind> =>
+    new Set<FrameKind>(['metadata', 'error', 'end', ...modes.flatMap((mode) => kindsOf[mode])]),
+);
 
 export interface PositionedFrame {
   readonly position: Position;
@@ -77,12 +97,10 @@ export function project(
   kinds: ReadonlySet<FrameKind>,
   context: ProjectionContext,
 ): PositionedFrame[] {
-  const possible = kindsOfEvent[numbered.event.kind];
   const frames: PositionedFrame[] = [];
-  for (const [at, kind] of possible.entries()) {
+  for (const { kind, projection, index } of stepsOfEvent.get(numbered.event.kind) ?? []) {
     if (!kinds.has(kind)) continue;
-    const index = at === possible.length - 1 ? WHOLE : at + 1;
-    for (const frame of projections[kind](numbered.event, context))
+    for (const frame of projection(numbered.event, context))
       frames.push({ position: { seq: numbered.seq, index }, frame });
   }
   return frames;
