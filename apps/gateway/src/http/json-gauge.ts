@@ -165,7 +165,8 @@ export class JsonGauge {
 /** A member's name with its escapes resolved; '' when it is longer than all names that matter. */
 function nameOf(bytes: readonly number[]): string {
   if (bytes.length > MAX_NAME_BYTES) return '';
-  const text = Buffer.from(bytes).toString('utf8');
+  const isAscii = bytes.every((byte) => byte < 0x80);
+  const text = isAscii ? String.fromCharCode(...bytes) : Buffer.from(bytes).toString('utf8');
   if (!text.includes('\\')) return text;
   try {
     const name: unknown = JSON.parse(`"${text}"`);

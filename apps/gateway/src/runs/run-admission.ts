@@ -76,11 +76,8 @@ export class RunAdmission {
     try {
       const { traceparent } = span;
       const traced = { ...request, traceparent, ...omitUndefined({ idempotency, apiKey: headers.apiKey }) };
-      const { run, repeated, cancelled, ended, isUnderWay, isFollowed, joinedAfter, ...admitted } = await storeRun(
-        this.store,
-        traced,
-        deadline,
-      );
+      const admitted = await storeRun(this.store, traced, deadline);
+      const { run, repeated, cancelled, ended, isUnderWay, isFollowed, joinedAfter } = admitted;
       const { run_id, thread_id } = run;
       publishEnds(this.bus, ended);
       const action = request.multitaskStrategy === 'rollback' ? 'rollback' : 'interrupt';

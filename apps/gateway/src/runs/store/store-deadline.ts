@@ -9,17 +9,14 @@ export class StoreDeadline {
   }
 
   /** @throws {UnavailableError} at the deadline; whether the call took effect is then unknown */
-  async within<Result>(call: () => Promise<Result>): Promise<Result> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
+  within<Result>(call: () => Promise<Result>): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
       const fail = (): void =>
         reject(new UnavailableError('the store did not answer in time', { details: { dependency: 'redis' } }));
-      timer = setTimeout(fail, Math.max(0, this.endMs - performance.now()));
+      const timer = setTimeout(fail, Math.max(0, this.endMs - performance.now()));
+      void call()
+        .then(resolve, reject)
+        .then(() => clearTimeout(timer));
     });
-    try {
-      return await Promise.race([call(), late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 }
