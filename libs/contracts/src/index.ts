@@ -107,7 +107,7 @@ export { AgentDescription, AgentModel, agentOfAssistant, AgentSkills, AgentSoul 
 export { AgentToolGroups, CustomAgent, isReservedAgent, MAX_AGENTS, NO_MODEL_SETTINGS } from './settings/agents.js';
 export { MAX_SOUL_CHARS } from './settings/agents.js';
 export { AllowedTools, InstalledSkill, SkillCategory, SkillDescription, SkillName } from './settings/skills.js';
-export { EventBatch, type NumberedEvent, RunEvent, type RunEventOf } from './records/events.js';
+export { type NumberedEvent, RunEvent, type RunEventOf } from './records/events.js';
 export {
   CANCEL_ALL,
   cancelSubject,

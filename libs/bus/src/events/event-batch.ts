@@ -1,4 +1,4 @@
-import { EventBatch, type NumberedEvent, RunEvent } from '@caribou/contracts';
+import { isRecord, type NumberedEvent, RunEvent } from '@caribou/contracts';
 import { eventJson } from '@caribou/core';
 
 const decoder = new TextDecoder();
@@ -58,14 +58,25 @@ export function encodeBatches({ events, logged }: Publication, maxBytes: number)
   return batches;
 }
 
-/** Parses a message; undefined when it cannot be parsed, so that the log must be read. */
+/**
+ * Parses a message that a runner has published on `run.<run_id>.event`: events with the numbers that they have in the log from `first`
+ * on. `logged` is the number of the newest event in the log if these are not all in it yet. Without events, the log has events up to
+ * `first`. Returns undefined when it cannot be parsed, so that the log must be read.
+ */
 export function decodeBatch(data: Uint8Array): Publication | undefined {
-  const batch = EventBatch.safeParse(jsonOrUndefined(data));
-  if (!batch.success) return undefined;
-  const { first, events, logged = first + Math.max(0, events.length - 1) } = batch.data;
-  if (!events.every(isRunEvent)) return undefined;
-  return { events: events.map((event, index) => ({ seq: first + index, event })), logged };
+  const batch = jsonOrUndefined(data);
+  if (!isRecord(batch)) return undefined;
+  const { first, events, logged } = batch;
+  if (!isNumberFrom(1, first) || !Array.isArray(events) || !events.every(isRunEvent)) return undefined;
+  if (logged !== undefined && !isNumberFrom(0, logged)) return undefined;
+  return {
+    events: events.map((event, index) => ({ seq: first + index, event })),
+    logged: logged ?? first + Math.max(0, events.length - 1),
+  };
 }
+
+const isNumberFrom = (least: number, value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= least;
 
 /** Only the kind is checked: the publisher's types guarantee the rest, and this runs once per token. */
 const isRunEvent = (value: unknown): value is RunEvent =>

@@ -100,14 +100,3 @@ export interface NumberedEvent {
   /** The number before this one, when those between were left out after a takeover; read from the log only. */
   readonly follows?: number;
 }
-
-/**
- * The message that a runner publishes on `run.<run_id>.event`: events with the numbers that they have in the log. `logged`
- * is the number of the newest event in the log if these are not all in it yet. Without events, the log has events up to
- * `first`.
- */
-export const EventBatch = z.object({
-  first: z.number().int().min(1),
-  events: z.array(z.unknown()),
-  logged: z.number().int().min(0).optional(),
-});
