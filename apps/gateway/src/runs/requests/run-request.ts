@@ -98,7 +98,8 @@ function kwargsOf(body: ResolvedRun, limits: Limits, assistant: NamedAssistant):
 /** An agent named in the context takes precedence over the custom agent that the assistant's id names. */
 function contextOf(body: ResolvedRun, { models }: Limits, { agentName }: NamedAssistant): RunContextValues {
   const named = omitUndefined({ agent_name: agentName });
-  const context = { ...named, ...parse(RunContextInput, { ...body.config?.configurable, ...body.context }, 'context') };
+  const given = { ...body.config?.configurable, ...body.context };
+  const context = { ...named, ...(Object.keys(given).length === 0 ? {} : parse(RunContextInput, given, 'context')) };
   const { model_name: name } = context;
   if (name !== undefined && !models.some((model) => model.name === name)) {
     throw new InvalidRequestError(`context.model_name: there is no model "${name.slice(0, 100)}"`);
