@@ -1,4 +1,5 @@
 import { buildSystemPrompt, chainOptions, type PromptFacts, type RunSwitches } from '@caribou/agent';
+import type { Config } from '@caribou/config';
 import {
   type AgentMiddleware,
   type AnyTool,
@@ -18,8 +19,12 @@ import { stopScheduledTaskTool, taskTool } from '@caribou/tools';
 import { type AgentTools, toolFacts } from '@caribou/worker';
 import { agentFacts, type AgentOfRun, type AgentToolParts, agentTools } from './agent-of-run.js';
 import { readContext } from './context-reader.js';
-import type { LeadAgentConfig } from './lead-agent.js';
 import type { ReadsOfRuns } from './run-reads.js';
+
+export type LeadAgentConfig = Pick<
+  Config,
+  'runner' | 'title' | 'commandRules' | 'chain' | 'tools' | 'agentsApi' | 'sandbox'
+>;
 
 /** What the runs of an agent are assembled from that have the same model, switches, tools and skills. */
 export interface AgentSetup {

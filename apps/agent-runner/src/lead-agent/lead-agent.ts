@@ -21,7 +21,7 @@ import type { AfterCancel, AgentInput, AgentLoop, EarlyRun } from '@caribou/runs
 import { leadTools } from '@caribou/tools';
 import { type AgentTools, runFromHead, toolOffer } from '@caribou/worker';
 import { agentOfRun, applyAgentSettings, modelOf } from './agent-of-run.js';
-import { agentSetups } from './agent-setup.js';
+import { agentSetups, type LeadAgentConfig } from './agent-setup.js';
 import { memoryForPrompt } from './memory-for-prompt.js';
 import { ReadsOfRuns } from './run-reads.js';
 
@@ -35,11 +35,6 @@ export interface LeadAgentPorts extends Pick<AgentTools, 'skills' | 'sources' | 
   readonly agents: AgentStore;
   readonly schedules: SchedulePort;
 }
-
-export type LeadAgentConfig = Pick<
-  Config,
-  'runner' | 'title' | 'commandRules' | 'chain' | 'tools' | 'agentsApi' | 'sandbox'
->;
 
 /**
  * The loop of the lead agent or of the custom agent that the run names. Tools, chain and prompt are those of its switches, the agent
