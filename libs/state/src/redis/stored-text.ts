@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync, type ZlibOptions } from 'node:zlib';
 import { BugError } from '@caribou/contracts';
 import { LRUCache } from 'lru-cache';
-import { messagePhrases } from './message-phrases.js';
+import { messagePhrases } from '../phrases/message-phrases.js';
 
 /**
  * The JSON of a message as the log of a thread holds it: as text, or shorter (a buffer):

@@ -1,4 +1,4 @@
-import { phraseCodec } from '../redis/phrase-codec.js';
+import { phraseCodec } from '../phrases/phrase-codec.js';
 
 /** What the texts of steps often have (step-text.ts). The lists never change (`phraseCodec`). */
 const FREQUENT: readonly string[] = [
