@@ -10,7 +10,7 @@ import { files } from './files/files-part.js';
 import { startFleet } from './fleet.js';
 import { idleThreads } from './parts/idle-threads.js';
 import { alternate, type Load, type LoadResult, measureLoads, simpleTurn, type Subject, warmUp } from './load.js';
-import { measureFairness } from './parts/fairness.js';
+import { fairness } from './fairness/fairness-part.js';
 import { measureGrowingThread, valuesOf } from './parts/long-thread.js';
 import { memoryReadings } from './parts/memory-readings.js';
 import { outage } from './parts/outage-part.js';
@@ -37,7 +37,7 @@ import { pairedLoads } from './parts/pair-part.js';
 import { peer } from './peer/peer-part.js';
 import { store } from './store/store-part.js';
 import { streams } from './store/stream-part.js';
-import { takeover } from './parts/takeover-part.js';
+import { takeover } from './takeover/takeover-part.js';
 import { tokens } from './parts/token-part.js';
 import { waiting } from './waiting/waiting-part.js';
 import { floorTarget, langGraphTarget, type Target } from './turns.js';
@@ -167,16 +167,6 @@ const tasks: Part = async ({ fleet, times }) => {
   const cost = await dispatchCost(fleet.apiUrl, times(200));
   sayTasks(cost, await taskLoads(count, [0, 500]), count);
   return [];
-};
-
-const fairness: Part = async ({ times }) => {
-  const { waiting, turns, waitMs, shareMs } = await measureFairness({ waiting: times(1_000), turns: times(60) });
-  say();
-  say(`A user with one run a second, while another has ${waiting} waiting: ${turns} runs`);
-  say(
-    `wait p50 ${waitMs.p50.toFixed(0)} ms, p99 ${waitMs.p99.toFixed(0)} ms; two slots free in ${shareMs.toFixed(0)} ms`,
-  );
-  return [{ what: 'p99 wait of the user with few runs', value: waitMs.p99 / shareMs, unit: '× his share', atMost: 2 }];
 };
 
 async function idle({ fleet, figures, times }: Bench): Promise<readonly Budget[]> {

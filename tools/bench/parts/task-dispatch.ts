@@ -64,6 +64,8 @@ export async function taskLoads(tasks: number, workMs: readonly number[]): Promi
 interface Given {
   readonly tasks: number;
   readonly workMs: number;
+  /** The API key of the user, where there are several. */
+  readonly key?: string;
 }
 
 interface Times {
@@ -72,13 +74,13 @@ interface Times {
 }
 
 /** Runs a turn that delegates tasks in one answer. @throws Error unless all of them complete */
-async function delegateTasks(apiUrl: string, { tasks, workMs }: Given): Promise<Times> {
+export async function delegateTasks(apiUrl: string, { tasks, workMs, key }: Given): Promise<Times> {
   const work = { description: 'a bench', prompt: `#delay ${workMs}\n#say ok`, subagent_type: 'general-purpose' };
   const line = `#tool task ${JSON.stringify(work)}`;
   const script = [line, ...Array.from({ length: tasks - 1 }, () => `#+${line.slice(1)}`), '#say end'].join('\n');
   const response = await fetch(`${apiUrl}/runs/stream`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { 'x-api-key': key }) },
     body: JSON.stringify({
       assistant_id: 'lead_agent',
       input: { messages: [{ type: 'human', content: script }] },

@@ -7,7 +7,9 @@ import { inParallel, median, quantile } from '../sample.js';
 import type { RunningProcess } from '../processes.js';
 import { newThread, streamRun } from '../turns.js';
 import { managerTakeover } from './manager-takeover.js';
-import { until, WAIT_MS } from './until.js';
+import { memoryTakeover } from './memory-takeover.js';
+import { releaseCalls, waitingCalls } from './model-control.js';
+import { until } from '../parts/until.js';
 
 /** Runs that the two processes of a kind work on when one of them is killed. */
 const RUNS = 8;
@@ -29,7 +31,7 @@ const WORK: Readonly<Record<'agent-runner' | 'subagent-pool', (mark: string) => 
 type Killed = keyof typeof WORK;
 
 /**
- * kill -9 of runners, pools and sandbox-managers with work. For runners and pools: from the kill until each run of the
+ * kill -9 of runners, pools, sandbox-managers and memory-workers with work. For runners and pools: from the kill until each run of the
  * dead process has ended in another one, which is its takeover and one answer of the model.
  */
 export async function takeover({ times }: Bench): Promise<readonly Budget[]> {
@@ -50,7 +52,7 @@ export async function takeover({ times }: Bench): Promise<readonly Budget[]> {
   } finally {
     await fleet.stop();
   }
-  budgets.push(...(await managerTakeover(kills)));
+  budgets.push(...(await managerTakeover(kills)), ...(await memoryTakeover(kills)));
   return budgets;
 }
 
@@ -90,20 +92,10 @@ async function killOnce(fleet: Fleet, service: Killed, victim: RunningProcess): 
   const orphans = RUNS - (await waitingCalls(fleet));
   await until(() => ended.size >= orphans, 'the runs of the dead process');
   const ms = [...ended.values()].map((atMs) => atMs - killedMs);
-  await postControl(fleet, 'reset');
+  await releaseCalls(fleet);
   await all;
   return ms;
 }
-
-const control = (fleet: Fleet, path: string): string => `${new URL(fleet.modelUrl).origin}/control/${path}`;
-
-async function waitingCalls(fleet: Fleet): Promise<number> {
-  const response = await fetch(control(fleet, 'holding'), { signal: AbortSignal.timeout(WAIT_MS) });
-  return ((await response.json()) as readonly unknown[]).length;
-}
-
-const postControl = (fleet: Fleet, path: string): Promise<unknown> =>
-  fetch(control(fleet, path), { method: 'POST', signal: AbortSignal.timeout(WAIT_MS) });
 
 async function untilModel(fleet: Fleet, isReached: (waiting: number) => boolean): Promise<void> {
   await until(async () => isReached(await waitingCalls(fleet)), 'the calls of the model');

@@ -5,7 +5,7 @@ import { type Budget, say } from '../report.js';
 import { inParallel, median, quantile } from '../sample.js';
 import type { RunningProcess } from '../processes.js';
 import { newThread, streamRun } from '../turns.js';
-import { until } from './until.js';
+import { until } from '../parts/until.js';
 
 /** Runs whose commands the killed manager executes. */
 const RUNS = 8;
