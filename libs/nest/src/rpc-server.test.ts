@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { connectBus, natsTarget, type Bus, type RpcClient } from '@caribou/bus';
 import { AppError, ConflictError, rpc, TooLargeError, UnavailableError } from '@caribou/contracts';
 import { encodeAttached, type Logger, silentLogger, utf8Text } from '@caribou/core';
-import { makeCertificates, startNats, type TestServer, waitFor } from '@caribou/testing';
+import { makeCertificates, startNats, startProxy, type TestServer, waitFor } from '@caribou/testing';
 import { Controller, type INestMicroservice, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { MessagePattern, Payload } from '@nestjs/microservices';
@@ -96,6 +96,31 @@ describe('rpc between the bus client and a Nest microservice', () => {
   });
 
   beforeEach(() => void errors.splice(0));
+
+  test('a server listens once NATS has its subscriptions', async () => {
+    const proxy = await startProxy({ target: nats.port });
+    const held = proxy.hold('request', { bytes: (seen) => seen.includes('SUB test.late.own') });
+    const late = await NestFactory.createMicroservice(ActModule, {
+      ...rpcServerOptions({
+        target: natsTarget(proxy.url('nats')),
+        ...{ queue: 'late', logger, subjectParams: { owner: 'late' } },
+      }),
+      logger: nestLogger(silentLogger),
+    });
+    try {
+      let isListening = false;
+      const listening = late.listen().then(() => (isListening = true));
+      await held.reached;
+      await new Promise(setImmediate);
+      expect(isListening).toBe(false);
+      held.release();
+      await listening;
+      expect(await client.call({ contract: Own, subject: 'test.late.own' }, {})).toEqual({ owner: 'me' });
+    } finally {
+      await late.close();
+      await proxy.stop();
+    }
+  });
 
   test('a good reply arrives parsed, with the defaults of the contract', async () => {
     expect(await call({ do: 'echo' })).toEqual({ text: 'echo 1' });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BugError, TooLargeError, toWireError } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { CustomStrategy, NatsContext } from '@nestjs/microservices';
@@ -5,6 +6,8 @@ import { ServerNats } from '@nestjs/microservices';
 import { readPacket } from './rpc-packet.js';
 
 const SUBSCRIPTION_DRAIN_MS = 300;
+/** How long a start waits for the server to have the subscriptions. */
+const SUBSCRIBED_MS = 1_000;
 
 export interface RpcServerOptions {
   /** Connection options as `natsTarget` of @caribou/bus gives them. */
@@ -46,11 +49,16 @@ interface RpcSubscription {
   drain(): Promise<void>;
 }
 
-type Subscribe = (subject: string, options: object) => RpcSubscription;
+interface NatsClient {
+  subscribe(subject: string, options: object): RpcSubscription;
+  /** Resolves when the server has processed what was sent so far. */
+  flush(): Promise<void>;
+}
 
 /** The server of a process's requests; `rpcServerOptions` says what it is beyond Nest's. */
 export class RpcServer extends ServerNats {
   private readonly bySubject = new Map<string, RpcSubscription>();
+  private client: NatsClient | undefined;
 
   constructor(private readonly rpc: RpcServerOptions) {
     super({
@@ -68,7 +76,21 @@ export class RpcServer extends ServerNats {
     });
   }
 
-  override bindEvents(client: { readonly subscribe: Subscribe }): void {
+  /**
+   * Calls back when the server has the subscriptions, as requests that are sent before it has them find nobody; or after a second, as
+   * a connection that was lost meanwhile subscribes again.
+   */
+  override start(callback: (error?: unknown, ...more: unknown[]) => void): void {
+    super.start(() => {
+      const subscribed = this.client?.flush().catch((error: unknown) => {
+        this.rpc.logger.debug({ event: 'rpc.error', error }, 'the connection ended while it subscribed');
+      });
+      void Promise.race([subscribed, sleep(SUBSCRIBED_MS, undefined, { ref: false })]).then(() => callback());
+    });
+  }
+
+  override bindEvents(client: NatsClient): void {
+    this.client = client;
     super.bindEvents({
       subscribe: (pattern: string, options: object) => {
         const subject = this.subjectOf(pattern);

@@ -31,6 +31,11 @@ describe(CredentialWatch, () => {
   afterEach(() => watch?.stop());
 
   const open = (digest: string, credential: EndingCredential = session(digest)): ServerResponse => {
+    const response = unanswered(digest, credential);
+    response.flushHeaders();
+    return response;
+  };
+  const unanswered = (digest: string, credential: EndingCredential = session(digest)): ServerResponse => {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     watch?.add(response, credential);
     return response;
@@ -45,6 +50,16 @@ describe(CredentialWatch, () => {
     ended.add('a');
     await waitFor(() => first.destroyed && second.destroyed, { what: 'the end of both' });
     expect(other.destroyed).toBe(false);
+  });
+
+  test('a request that is not answered yet is not broken off, as the one that ends its own session', async () => {
+    const [stream, request] = [open('a'), unanswered('a')];
+    ended.add('a');
+    await waitFor(() => stream.destroyed, { what: 'the end of the stream' });
+    await lookedUp('a', asked.length + 2);
+    expect(request.destroyed).toBe(false);
+    request.flushHeaders();
+    await waitFor(() => request.destroyed, { what: 'the end of the answer' });
   });
 
   test('a response ends with its API key, as one does with its session', async () => {

@@ -24,7 +24,8 @@ interface OpenResponse {
 
 /**
  * Closes open responses whose session or API key has ended, since event streams would otherwise outlive a sign-out or a
- * revocation. Runs continue; a client that reconnects gets a 401. While the store is unreachable, nothing is closed.
+ * revocation. Runs continue; a client that reconnects gets a 401. While the store is unreachable, nothing is closed. A request that is not
+ * answered yet is left to end by itself: the one that changes a password, for example, ends the session that it came with.
  */
 export class CredentialWatch {
   private readonly open = new SlotSet<OpenResponse>();
@@ -74,7 +75,8 @@ export class CredentialWatch {
       const found = await Promise.all(some.map((credential) => this.find(credential)));
       for (const [at, credential] of some.entries()) if (found[at] === null) ended.add(nameOf(credential));
     }
-    for (const { response, credential } of this.open) if (ended.has(nameOf(credential))) response.destroy();
+    for (const { response, credential } of this.open)
+      if (response.headersSent && ended.has(nameOf(credential))) response.destroy();
   }
 
   private find(credential: EndingCredential): Promise<object | null> {
