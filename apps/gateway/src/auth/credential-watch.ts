@@ -76,7 +76,7 @@ export class CredentialWatch {
       for (const [at, credential] of some.entries()) if (found[at] === null) ended.add(nameOf(credential));
     }
     for (const { response, credential } of this.open)
-      if (response.headersSent && ended.has(nameOf(credential))) response.destroy();
+      if (isAnswered(response) && ended.has(nameOf(credential))) response.destroy();
   }
 
   private find(credential: EndingCredential): Promise<object | null> {
@@ -85,6 +85,9 @@ export class CredentialWatch {
       : this.stores.apiKeys.find(credential.digest);
   }
 }
+
+/** A socket of an upgrade has no headers that Node sends. */
+const isAnswered = ({ headersSent, req }: ServerResponse): boolean => headersSent || 'upgrade' in req.headers;
 
 const nameOf = (credential: EndingCredential): string =>
   credential.kind === 'session' ? `${credential.userId}.${credential.digest}` : credential.digest;
