@@ -7,16 +7,18 @@ import { taskShares } from './task-shares.js';
 import { BUSY_USERS, type WorkShares } from './users.js';
 
 /**
- * What a user with little work waits while others have much: a run each second beside one user with a thousand that wait, and beside
- * ten of them; then a task, an extraction and a conversion at a time beside ten users.
+ * What a user with little work waits while others have much: a run each second beside one user with a thousand that wait, one in three
+ * seconds beside ten of them; then a task, an extraction and a conversion at a time beside ten users.
  */
 export const fairness: Part = async ({ times }) => {
   const budgets: Budget[] = [];
-  for (const [others, turns] of [
-    [1, 60],
-    [BUSY_USERS, 30],
-  ] as const)
-    budgets.push(...sayShares('runs', others, await runShares({ waiting: times(1_000), others, turns: times(turns) })));
+  for (const [others, turns, everyMs] of [
+    [1, 60, 1_000],
+    [BUSY_USERS, 20, 3_000],
+  ] as const) {
+    const shares = await runShares({ waiting: times(1_000), others, turns: times(turns), everyMs });
+    budgets.push(...sayShares('runs', others, shares));
+  }
   budgets.push(...sayShares('tasks', BUSY_USERS, await taskShares(times(8))));
   budgets.push(...sayShares('extractions', BUSY_USERS, await extractionShares(times(40))));
   budgets.push(...sayShares('conversions', BUSY_USERS, await conversionShares(times(8))));

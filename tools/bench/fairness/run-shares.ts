@@ -9,20 +9,19 @@ import { apiKeys, busyUser, keyOf, QUIET_USER, workShares, type WorkShares } fro
 const SLOTS = 8;
 /** Milliseconds before each token of a run. It has 40, those of the first user 20 to 60, so that slots do not become free at once. */
 const PACE_MS = 20;
-/** How long after the start of one run of the user with few the next one is started, in milliseconds. */
-const EVERY_MS = 1_000;
-
 export interface RunLoad {
   /** Runs of all others that wait at first. */
   readonly waiting: number;
   /** How many users they belong to. */
   readonly others: number;
-  /** Runs of the user with few, one each second. */
+  /** Runs of the user with few. */
   readonly turns: number;
+  /** How long after the start of one of them the next one is started, in milliseconds; longer than a share, or they wait for each other. */
+  readonly everyMs: number;
 }
 
 /** Some users with many runs and one with few, on one runner of eight slots. A wait is from the admission of a run to its claim. */
-export async function runShares({ waiting, others, turns }: RunLoad): Promise<WorkShares> {
+export async function runShares({ waiting, others, turns, everyMs }: RunLoad): Promise<WorkShares> {
   const fleet = await startFleet({ runnerSlots: SLOTS, env: { CARIBOU_API_KEYS: apiKeys(others) } });
   const redis = createRedis({ url: fleet.redisUrl });
   try {
@@ -33,7 +32,7 @@ export async function runShares({ waiting, others, turns }: RunLoad): Promise<Wo
     const streams: Promise<void>[] = [];
     for (let turn = 0; turn < turns; turn += 1) {
       streams.push(waitAs(fleet, redis).then((waitMs) => void waits.push(waitMs)));
-      await sleep(EVERY_MS);
+      await sleep(everyMs);
     }
     await Promise.all(streams);
     const ended = before + turns - (await countPendingThreads(redis));
