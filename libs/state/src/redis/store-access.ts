@@ -49,7 +49,12 @@ function patternsOf(keys: StoreKeys) {
     assistants: Object.values<string>({ ...keys.assistants(ANY) }),
     models: Object.values<string>({ ...keys.model({ provider: ANY, model: ANY }) }),
     memories: Object.values<string>({ ...keys.memory({ userId: ANY, agent: ANY }) }),
-    memoryJobs: [...Object.values<string>({ ...memory }), keys.memoryJob(anyThread).jobs, keys.memoryDead(ANY)],
+    memoryJobs: [
+      ...Object.values<string>({ ...memory }),
+      keys.memoryServed,
+      keys.memoryJob(anyThread).jobs,
+      keys.memoryDead(ANY),
+    ],
     documents: [keys.document(ANY)],
     tokens: [keys.token(ANY)],
     locks: [keys.lock(ANY)],

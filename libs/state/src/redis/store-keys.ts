@@ -113,12 +113,16 @@ export interface StoreKeys {
   readonly slots: string;
   /** Hash: thread → token of the holder of its slot. */
   readonly slotTokens: string;
+  /** Sorted set: users by the time at which one of their tasks got a slot last. */
+  readonly slotsServed: string;
   /** Sorted set: the threads that were created for a thread of another part of the store, by time of creation. */
   childThreads(parent: ThreadKey): string;
   /** Sorted set of all users: threads with messages that memory extraction has not read. */
   readonly memoryQueue: string;
   memory(scope: MemoryScope): MemoryKeys;
   memoryJob(thread: ThreadKey): MemoryJobKeys;
+  /** Sorted set: users by the time at which a worker took one of their threads last. */
+  readonly memoryServed: string;
   /** The first three of `memoryJob`, which are the same for all threads of a user. */
   memoryUser(userId: string): Omit<MemoryJobKeys, 'jobs'>;
   /** Set: agents with a memory of this user. */

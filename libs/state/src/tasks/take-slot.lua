@@ -1,6 +1,6 @@
 #!lua
 --[[ Acquires a slot for the next task.
-  KEYS[1] pending set; KEYS[2] slots, by the end of their lease; KEYS[3] tokens of the slots
+  KEYS[1] pending set; KEYS[2] slots, by the end of their lease; KEYS[3] tokens of the slots; KEYS[4] users by when they got a slot
   ARGV    token (as an owner of processes.lua), ms of the lease, maximum number of concurrent tasks, of those of one user, and
           of pending tasks read; JSON: parameters of processes.lua
   Reply  {'slot', member of the pending set}; {'none'} ]]
@@ -9,6 +9,7 @@ local token, lease_ms = ARGV[1], tonumber(ARGV[2])
 local max_running, max_per_user, max_scanned = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local p = cjson.decode(ARGV[6])
 -- @include ../includes/processes.lua
+-- @include ../includes/served.lua
 local PAGE = 200
 local function user_of(member) return member:match('^[^/]*') end
 local function is_held(lease_end, owner)
@@ -45,15 +46,22 @@ local function next_orphan()
   end
 end
 
--- The oldest task of each user comes first, so a user without running tasks ends the search.
+-- The oldest task of the user with the fewest running ones; of equal users, of the one who got a slot longest ago. A user who has none and
+-- never had one ends the search.
 local function next_waiting()
-  local best, fewest = nil, max_per_user
+  local best, fewest, longest_ago = nil, max_per_user, 0
+  local seen, last_of = {}, served_times(KEYS[4])
   for from = 0, max_scanned - 1, PAGE do
     local page = redis.call('ZRANGE', KEYS[1], from, from + PAGE - 1)
     for _, member in ipairs(page) do
-      if not held[member] and running_of(member) < fewest then
-        best, fewest = member, running_of(member)
-        if fewest == 0 then return best end
+      local user = user_of(member)
+      if not held[member] and not seen[user] then
+        seen[user] = true
+        local count, last = running[user] or 0, last_of(user)
+        if count < fewest or (best and count == fewest and last < longest_ago) then
+          best, fewest, longest_ago = member, count, last
+          if fewest == 0 and longest_ago == 0 then return best end
+        end
       end
     end
     if #page < PAGE then break end
@@ -66,4 +74,5 @@ if not member then return { 'none' } end
 take_process_lease()
 redis.call('ZADD', KEYS[2], now_ms + lease_ms, member)
 redis.call('HSET', KEYS[3], member, token)
+note_served(KEYS[4], user_of(member))
 return { 'slot', member }

@@ -23,6 +23,9 @@ interface ModelTask {
 class SlotModel {
   /** Oldest first. */
   readonly tasks: ModelTask[] = [];
+  /** The position of each user's last slot among all slots. */
+  private readonly served = new Map<string, number>();
+  private slots = 0;
 
   private running(userId?: string): number {
     return this.tasks.filter(({ over, holder, ...task }) => {
@@ -38,7 +41,14 @@ class SlotModel {
     const orphans = free.filter(({ orphanedAt }) => orphanedAt !== undefined);
     orphans.sort((a, b) => (a.orphanedAt ?? 0) - (b.orphanedAt ?? 0) || (a.member < b.member ? -1 : 1));
     const fewest = Math.min(...free.map(({ userId }) => this.running(userId)));
-    return orphans[0] ?? free.find(({ userId }) => this.running(userId) === fewest);
+    const candidates = free.filter(({ userId }) => this.running(userId) === fewest);
+    const longestAgo = Math.min(...candidates.map(({ userId }) => this.served.get(userId) ?? 0));
+    return orphans[0] ?? candidates.find(({ userId }) => (this.served.get(userId) ?? 0) === longestAgo);
+  }
+
+  noteSlot({ userId }: ModelTask): void {
+    this.slots += 1;
+    this.served.set(userId, this.slots);
   }
 }
 
@@ -100,6 +110,7 @@ class Driver {
       const task = this.model.next(given);
       if (task === undefined) break;
       expected.push(task.member);
+      this.model.noteSlot(task);
       task.holder = got.find((slot) => slot !== null && pendingMember(slot) === task.member) ?? undefined;
       task.orphanedAt = undefined;
       if (task.holder === undefined) break;

@@ -24,6 +24,30 @@ describe('the next slot goes to', () => {
     expect(usersOf(await fixture.takeOneByOne(fixture.slotsFor(), 7))).toBe('alice bob carol alice bob alice alice');
   });
 
+  test('users in turn, where more of them wait than there are slots: ten at their limit do not stop another one', async () => {
+    const slots = fixture.slotsFor();
+    const limits = { maxRunning: 4, maxRunningPerUser: 100 };
+    const ten = Array.from({ length: 10 }, (_, index) => `busy${index}`);
+    await fixture.addAllPending(...ten, ...ten, ...ten);
+    const served: string[] = [];
+    let running = await fixture.takeOneByOne(slots, 4, limits);
+    const endOldest = async (): Promise<void> => {
+      const [oldest, ...rest] = running;
+      if (oldest === undefined) throw new Error('no task has a slot');
+      await fixture.endTask(oldest);
+      await slots.release(oldest);
+      const next = await fixture.take(slots, limits);
+      served.push(next.userId);
+      running = [...rest, next];
+    };
+    for (let ended = 0; ended < 8; ended += 1) await endOldest();
+    await fixture.addAllPending('quiet', 'quiet');
+    for (let ended = 0; ended < 14; ended += 1) await endOldest();
+
+    expect(served.slice(0, 8)).toEqual([...ten.slice(4), ...ten.slice(0, 2)]);
+    expect(served.slice(8)).toEqual(['quiet', ...ten.slice(2), ...ten.slice(0, 2), 'quiet', ten[2], ten[3]]);
+  });
+
   test('the user who has fewer slots, when a slot is released', async () => {
     const slots = fixture.slotsFor();
     const limits = { maxRunning: 4, maxRunningPerUser: 100 };

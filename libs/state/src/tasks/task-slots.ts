@@ -28,14 +28,18 @@ export interface TaskSlotOptions {
 
 /** The slots of all pools, in Redis. Methods throw UnavailableError when Redis does not answer in time. */
 export function redisTaskSlots({ tasks, parents, leaseMs, process }: TaskSlotOptions): TaskSlots {
-  const { pending, slots, slotTokens } = tasks.keys;
+  const { pending, slots, slotTokens, slotsServed } = tasks.keys;
   const recordOf = ({ userId, runId }: TaskParent): string => parents.keys.runPrefix(userId) + runId;
   return {
     acquire: async ({ maxRunning, maxRunningPerUser }) => {
       const token = ownerName(process, newId());
       const processes = JSON.stringify(processParams(tasks, 'runs', process));
       const args = [token, leaseMs, maxRunning, maxRunningPerUser, MAX_SCANNED, processes];
-      const [outcome, member] = (await tasks.run(scripts.take, [pending, slots, slotTokens], args)) as string[];
+      const [outcome, member] = (await tasks.run(
+        scripts.take,
+        [pending, slots, slotTokens, slotsServed],
+        args,
+      )) as string[];
       return outcome !== 'slot' || member === undefined ? null : { ...parsePendingMember(member), token };
     },
     renew: async (slot, parent) => {

@@ -52,7 +52,26 @@ describe(redisMemoryJobs, () => {
     const after = (await memory.jobs.ready(5)).jobs.map(({ userId, threadId }) => ({ userId, threadId }));
 
     expect(before.join(' ')).toBe('alice bob carol alice bob');
-    expect(after).toEqual([others[0], others[2], more[0], others[1], more[1]]);
+    // Of bob, who has none yet, two come before the second one of alice.
+    expect(after).toEqual([others[0], others[2], others[1], more[0], more[1]]);
+  });
+
+  test('users come in turn where more of them wait than there are slots: ten do not stop another one', async () => {
+    const ten = Array.from({ length: 10 }, (_, index) => `busy${index}`);
+    for (const user of [...ten, ...ten, ...ten]) await memory.say(thread(user), 'hi');
+    const taken: string[] = [];
+    const takeNext = async (): Promise<void> => {
+      const [next] = (await memory.jobs.ready(1)).jobs;
+      const job = next === undefined ? null : await memory.jobs.take(next, 'w1');
+      if (job === null) throw new Error('no job is ready');
+      taken.push(job.lease.userId);
+      expect(await memory.jobs.complete(job, progress(2))).toBe(true);
+    };
+    for (let count = 0; count < 12; count += 1) await takeNext();
+    for (let count = 0; count < 2; count += 1) await memory.say(thread('quiet'), 'hi');
+    for (let count = 0; count < 12; count += 1) await takeNext();
+
+    expect(taken).toEqual([...ten, ...ten.slice(0, 2), 'quiet', ...ten.slice(2), ...ten.slice(0, 2), 'quiet']);
   });
 
   test('of several workers one takes a job, and reads the messages by number', async () => {

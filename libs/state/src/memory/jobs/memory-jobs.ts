@@ -80,7 +80,7 @@ export function redisMemoryJobs(redis: RedisConnection, options: MemoryJobsOptio
   return {
     ready: async (limit) => {
       const args = [debounceMs, limit, MAX_READ, redis.keys.turns.users];
-      const reply = await redis.run(scripts.ready, [redis.keys.memoryQueue], args);
+      const reply = await redis.run(scripts.ready, [redis.keys.memoryQueue, redis.keys.memoryServed], args);
       const [due, nextInMs, ...members] = reply as [number, number, ...string[]];
       return { jobs: members.map(parseMemoryMember), nextInMs: nextInMs < 0 ? null : nextInMs, due };
     },
@@ -89,7 +89,7 @@ export function redisMemoryJobs(redis: RedisConnection, options: MemoryJobsOptio
       const ownerId = ownerName(process, claimId);
       const { record } = redis.keys.thread(job);
       const params = { owner: ownerId, lease_ms: leaseMs, record, ...processParams(redis, 'memory', process) };
-      const reply = await call(job, scripts.take, { params });
+      const reply = await call(job, scripts.take, { params, moreKeys: [redis.keys.memoryServed] });
       return reply[0] === 'taken' ? toMemoryJob(job, ownerId, reply) : null;
     },
     renew: async (lease) => void (await underLease(lease, scripts.renew, { params: { lease_ms: leaseMs } })),

@@ -1,11 +1,12 @@
 #!lua
 --[[ Acquires the lease of a job that is ready and that no other worker has.
-  KEYS, ARGV  memory-job.lua; parameters owner, lease_ms, record: key of the thread record, which workers may only read; those
+  KEYS, ARGV  memory-job.lua, KEYS[5] users by when a job of theirs was taken; parameters owner, lease_ms, record: key of the thread record, which workers may only read; those
               of processes.lua
   Reply  {'taken', epoch, said, watermark, last entry, attempts, ms since the first failure (0: none), seen};
          {'later'}; {'gone'}: the thread does not exist; {'damaged', key} ]]
 -- @include memory-job.lua
 -- @include ../../includes/processes.lua
+-- @include ../../includes/served.lua
 local damage = damaged_job() or is_damaged(p.record, 'hash') and p.record
 if damage then return { 'damaged', damage } end
 local score = redis.call('ZSCORE', due_key, p.member)
@@ -30,6 +31,7 @@ local epoch = redis.call('HINCRBY', jobs_key, field('epoch'), 1)
 local lease_end = now_ms + p.lease_ms
 redis.call('HSET', jobs_key, field('lease'), p.owner .. ':' .. epoch, field('until'), lease_end)
 redis.call('ZADD', running_key, lease_end, p.member)
+note_served(KEYS[5], p.member:match('^[^/]*'))
 ready_at(lease_end)
 local watermark = math.max(number_of('watermark'), tonumber(redis.call('HGET', jobs_key, 'floor') or 0))
 local failing_since = number_of('failing_since')
