@@ -9,7 +9,7 @@ local token, lease_ms = ARGV[1], tonumber(ARGV[2])
 local max_running, max_per_user, max_scanned = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local p = cjson.decode(ARGV[6])
 -- @include ../includes/processes.lua
--- @include ../includes/served.lua
+-- @include ../turns/served.lua
 local PAGE = 200
 local function user_of(member) return member:match('^[^/]*') end
 local function is_held(lease_end, owner)

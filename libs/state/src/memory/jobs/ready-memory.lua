@@ -5,7 +5,7 @@
           <user>:memory:running (sorted set: the user's jobs that a worker has, by the end of its lease)
   Reply  {number of jobs, ms until the next further one is ready, -1 when there is none, members…} ]]
 -- @include ../../includes/clock.lua
--- @include ../../includes/served.lua
+-- @include ../../turns/served.lua
 local quiet, limit, max_read, users = now_ms - ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local PAGE = 200
 

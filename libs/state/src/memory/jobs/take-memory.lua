@@ -6,7 +6,7 @@
          {'later'}; {'gone'}: the thread does not exist; {'damaged', key} ]]
 -- @include memory-job.lua
 -- @include ../../includes/processes.lua
--- @include ../../includes/served.lua
+-- @include ../../turns/served.lua
 local damage = damaged_job() or is_damaged(p.record, 'hash') and p.record
 if damage then return { 'damaged', damage } end
 local score = redis.call('ZSCORE', due_key, p.member)
