@@ -118,7 +118,7 @@ function hookEntry(middleware: AgentMiddleware, hook: HookName): HookEntry | und
 
 function callHook(entry: HookEntry, { run, state, step }: Required<HookCall>): Promise<Step | undefined> {
   const { hook, node: scope, middleware: layer } = entry;
-  // After the last node of a run there is none to continue at.
+  // No node follows that a resumed run could repeat with the answer.
   const isLast = hook === 'beforeEnd' || hook === 'afterAgent';
   return traceHook(run, entry, (within) =>
     entry.call(state, isLast ? within : withInterrupts(within, { scope, layer, state, step })),
