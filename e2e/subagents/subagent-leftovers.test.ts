@@ -22,10 +22,10 @@ afterAll(async () => {
 });
 afterEach(() => stack.model.reset());
 
-/** All keys of tasks in the store, without the leases of the pools. */
+/** All keys of tasks in the store, without what has a deadline of its own: the leases of the pools and the order of users. */
 const leftovers = async (): Promise<readonly string[]> => {
   const keys = await redis.use((connection) => connection.keys('caribou:tasks:*'));
-  return keys.filter((key) => !key.startsWith('caribou:tasks:processes:'));
+  return keys.filter((key) => !/^caribou:tasks:(processes:|slots:served$)/.test(key));
 };
 
 const nothingIsLeft = async (): Promise<boolean> => (await leftovers()).length === 0;
