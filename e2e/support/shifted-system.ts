@@ -98,7 +98,7 @@ export async function startShiftedSystem(options: ShiftedOptions): Promise<Shift
         const { body } = await client().call<CronReply>('PATCH', `/runs/crons/${id}`, { enabled: false });
         if (body.next_run_date !== null) throw new Error(`cron ${id} still has a next due time`);
       }
-      await waitFor(() => withRedis(isQuiet), { what: 'the end of all runs and deliveries', timeoutMs });
+      await waitFor(() => withRedis(assertQuiet), { what: 'the end of all runs and deliveries', timeoutMs });
     },
   };
 }
@@ -126,11 +126,14 @@ export function announcedBy(receiver: WebhookReceiver, cronId: string): Map<numb
   return found;
 }
 
-/** The outbox and the due set are empty, and no run is under way. */
-async function isQuiet(redis: RedisConnection): Promise<boolean> {
+/** @throws Error that says what is left while events of the outbox wait, crons are due or runs are under way */
+async function assertQuiet(redis: RedisConnection): Promise<true> {
   const { keys } = redis;
-  const counts = await redis.use((all) =>
-    Promise.all([keys.outbox('default').all, keys.pending, keys.cron('x', 'x').due].map((key) => all.zcard(key))),
+  const sets = [keys.outbox('default').all, keys.pending, keys.cron('x', 'x').due];
+  const left = await redis.use((all) =>
+    Promise.all(sets.map(async (key) => [key, await all.zrange(key, 0, 9)] as const)),
   );
-  return counts.every((count) => count === 0);
+  const waiting = left.filter(([, members]) => members.length > 0);
+  if (waiting.length > 0) throw new Error(`not empty: ${JSON.stringify(Object.fromEntries(waiting))}`);
+  return true;
 }

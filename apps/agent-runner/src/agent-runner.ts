@@ -25,7 +25,7 @@ import { createMemoryNotifier } from './memory-notifier.js';
 /** Minimum time between two notifications: the shortest debounce time of memory that can be configured. */
 const NOTIFY_INTERVAL_MS = 1_000;
 
-/** States of threads that the next turns of these threads need not read again. */
+/** States of threads whose next turns need not read them, so that one script claims a turn and writes its input. */
 const HEAD_CACHE_BYTES = 64 * 1024 * 1024;
 
 /** Runs the lead agent on the threads of users. */

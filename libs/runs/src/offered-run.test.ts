@@ -14,7 +14,7 @@ useRunFixture((fixture) => {
 /** What a gateway says of a run on a new thread. */
 async function offerOf({ runId, ...thread }: RunKey): Promise<TakenOffer & { readonly run: OfferedRun }> {
   const { kwargs: asked } = await runs.threads.getRun(thread, runId);
-  return { run: { runId, kwargs: asked, startsEmpty: true }, onClaimed: () => undefined };
+  return { run: { runId, kwargs: asked, headId: null }, onClaimed: () => undefined };
 }
 
 /** An executor, with what it publishes. */

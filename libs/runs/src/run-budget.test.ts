@@ -83,7 +83,7 @@ describe('a budget of the day', () => {
     const key = thread(isOffered ? 'bea' : 'bob');
     const { run } = await redisThreadStore(store.redis, { ledger: limitedTo(1) }).admit(admission(key));
     await redisUsageLedger(store.redis, limitedTo(1)).add({ userId: key.userId }, 'lead_agent', [call]);
-    const offered = { runId: run.run_id, kwargs: run.kwargs, startsEmpty: true };
+    const offered = { runId: run.run_id, kwargs: run.kwargs, headId: null };
 
     const { model, last } = await execute(key, 1, isOffered ? { offered } : {});
 

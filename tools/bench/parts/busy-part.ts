@@ -23,6 +23,10 @@ const TASK_PROMPT = `#tool bash ${JSON.stringify({ description: 'a bench', comma
 const TASK = { description: 'a bench', prompt: TASK_PROMPT, subagent_type: 'general-purpose' };
 const TASK_TURN = `#tool task ${JSON.stringify(TASK)}\n#say on`;
 
+/** Keeps a processor busy for as long as its parent lives, which may be killed. */
+const SPIN =
+  'const parent = process.ppid; while (process.ppid === parent) for (let index = 0; index < 1e7; index += 1) continue;';
+
 /** Counters of Prometheus that say that a process lost work that it had not given up. */
 const LOST = ['caribou_run_takeovers_total', 'caribou_fenced_writes_total'];
 
@@ -43,7 +47,7 @@ export const busyMachine =
     try {
       const owners = await startOwners(fleet);
       for (let index = 0; index < availableParallelism(); index += 1)
-        spinners.push(spawn(process.execPath, ['-e', 'for (;;) {}'], { stdio: 'ignore' }));
+        spinners.push(spawn(process.execPath, ['-e', SPIN], { stdio: 'ignore' }));
       const busyShare = processorMeter();
       const [runs, tasks] = await drive(fleet, minutes);
       return report({ minutes, runs, tasks, busyShare: busyShare(), lost: await lostWork(owners) });

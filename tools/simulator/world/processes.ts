@@ -49,7 +49,7 @@ export function startRunner(world: SimEnvironment, process: SimProcess): void {
   const logger = world.loggerOf(process);
   const redis = storeOf(world, process);
   const owner = newOwner();
-  const heads = new HeadCache(HEAD_CACHE_BYTES, 0);
+  const heads = new HeadCache(HEAD_CACHE_BYTES);
   const store = runStoreOf(world, { redis, process: owner, ofTasks: false, heads });
   const maxRunningPerUser = runLimitOf(world);
   const { sandbox } = sandboxOf(world, process, redis);
@@ -206,7 +206,7 @@ export function gatewayPorts(world: SimEnvironment, process: SimProcess) {
     redisThreadStore(redis, {
       leaseMs: LEASE_MS,
       eventsTtlMs: EVENTS_TTL_MS,
-      heads: new HeadCache(HEAD_CACHE_BYTES, 0),
+      heads: new HeadCache(HEAD_CACHE_BYTES),
     }),
   );
   const dispatch = (thread: ThreadKey, run?: OfferedRun): Promise<void> =>

@@ -33,14 +33,14 @@ export async function dispatchTurn(ports: DispatchPorts, thread: ThreadKey, run?
 /**
  * What a runner needs to begin the run with its claim; undefined for one that begins with anything but its input.
  *
- * @param admitted with the size of the state that the run will find
+ * @param admitted with the checkpoint that the run will find
  */
 export function offeredRun(
   { run_id, kwargs, fork_checkpoint_id }: RunRecord,
-  { stateBytes }: Pick<AdmitResult, 'stateBytes'>,
+  { headId }: Pick<AdmitResult, 'headId'>,
 ): OfferedRun | undefined {
   if (kwargs.input === null || kwargs.command !== undefined || fork_checkpoint_id !== null) return undefined;
-  return { runId: run_id, kwargs, startsEmpty: stateBytes === 0 };
+  return { runId: run_id, kwargs, headId };
 }
 
 async function orWarn({ logger }: DispatchPorts, { threadId }: ThreadKey, step: () => Promise<unknown>): Promise<void> {

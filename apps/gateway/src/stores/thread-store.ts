@@ -21,13 +21,15 @@ interface Ports {
 
 /** States of threads that later reads of these threads need not transfer again. */
 const HEAD_CACHE_BYTES = 64 * 1024 * 1024;
+/** To read a smaller state again costs less than the garbage collector's work for one that is held. */
+const MIN_HELD_BYTES = 16 * 1024;
 
 export const createThreadStore = (
   { redis, metrics, processId }: Pick<Ports, 'redis' | 'metrics'> & { readonly processId: string },
   config: Config,
 ): ThreadStore => {
   const { clocks, quotas, runner, store, webhooks } = config;
-  const heads = new HeadCache(HEAD_CACHE_BYTES);
+  const heads = new HeadCache(HEAD_CACHE_BYTES, MIN_HELD_BYTES);
   metrics.measureCache('heads', heads.bytes);
   return redisThreadStore(redis, {
     heads,

@@ -43,7 +43,7 @@ describe('an offer', () => {
     const run = (chars: number): Offer['run'] => ({
       runId: '00000000-0000-4000-8000-000000000001',
       kwargs: { ...kwargs, context: { note: 'é'.repeat(chars) } },
-      startsEmpty: true,
+      headId: null,
     });
 
     for (const chars of [10, 40_000]) await gateway.offerTurn({ ...offer, run: run(chars) });

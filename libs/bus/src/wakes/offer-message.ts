@@ -8,7 +8,7 @@ const MAX_BYTES = 64 * 1024;
 
 /** The gateway has checked the kwargs, and the store has the same ones. */
 const Kwargs = z.custom<RunKwargs>(isRecord);
-const Run = z.object({ run_id: RunId, kwargs: Kwargs, starts_empty: z.boolean() });
+const Run = z.object({ run_id: RunId, kwargs: Kwargs, head_id: z.string().nullable() });
 const Payload = Thread.extend({ run: z.unknown().optional() });
 
 const encoder = new TextEncoder();
@@ -16,7 +16,7 @@ const encoder = new TextEncoder();
 export function encodeOffer({ thread, run }: Offer): Uint8Array {
   const named = { user_id: thread.userId, thread_id: thread.threadId, v: VERSION };
   if (run === undefined) return encode(named);
-  const whole = encode({ ...named, run: { run_id: run.runId, kwargs: run.kwargs, starts_empty: run.startsEmpty } });
+  const whole = encode({ ...named, run: { run_id: run.runId, kwargs: run.kwargs, head_id: run.headId } });
   return whole.length > MAX_BYTES ? encode(named) : whole;
 }
 
@@ -29,6 +29,6 @@ export function decodeOffer(data: Uint8Array): Offer | undefined {
   const thread = keyOf(payload.data);
   const run = Run.safeParse(payload.data.run);
   if (!run.success) return { thread };
-  const { run_id: runId, kwargs, starts_empty: startsEmpty } = run.data;
-  return { thread, run: { runId, kwargs, startsEmpty } };
+  const { run_id: runId, kwargs, head_id: headId } = run.data;
+  return { thread, run: { runId, kwargs, headId } };
 }

@@ -5,6 +5,6 @@ export interface OfferedRun {
   readonly runId: string;
   /** What the request asked for, as it was stored. */
   readonly kwargs: RunKwargs;
-  /** Whether the thread had no state and no other run at the admission. */
-  readonly startsEmpty: boolean;
+  /** The newest checkpoint of the thread at the admission; null for none. */
+  readonly headId: string | null;
 }

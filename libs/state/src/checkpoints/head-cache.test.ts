@@ -13,7 +13,7 @@ useStore((opened) => {
   store = opened;
 });
 
-const runnerWithCache = (): RunStore => redisRunStore(store.redis, { heads: new HeadCache(1_000_000, 0) });
+const runnerWithCache = (): RunStore => redisRunStore(store.redis, { heads: new HeadCache(1_000_000) });
 
 async function claim(runs: RunStore, key: ThreadKey) {
   const claimed = await runs.claim(key, newId());
@@ -45,7 +45,7 @@ describe('HeadCache', () => {
     const key = thread();
     const runs = runnerWithCache();
     await turnBy(runs, key, { messages: [human('one')], title: 'first' });
-    const threads = redisThreadStore(store.redis, { heads: new HeadCache(1_000_000, 0) });
+    const threads = redisThreadStore(store.redis, { heads: new HeadCache(1_000_000) });
     const before = await threads.head(key);
     // What a process does not ask for may be missing.
     await store.redis.use((client) => client.hdel(store.redis.keys.thread(key).log, '1', 'c1'));
@@ -101,7 +101,7 @@ describe('HeadCache', () => {
       fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
         const key = thread();
         const runners = [runnerWithCache(), runnerWithCache()];
-        const reader = redisThreadStore(store.redis, { heads: new HeadCache(1_000_000, 0) });
+        const reader = redisThreadStore(store.redis, { heads: new HeadCache(1_000_000) });
         for (const { by, update, rollback } of steps) {
           const runner = runners[by];
           const expected = await store.threads.head(key).catch(() => null);
@@ -118,14 +118,14 @@ describe('HeadCache', () => {
   });
 
   test('holds no more than its bytes, and neither a state that would fill it nor a small one', async () => {
-    const heads = new HeadCache(20_000, 2_000);
+    const heads = new HeadCache(40_000, 5_000);
     const runs = redisRunStore(store.redis, { heads });
     for (let index = 0; index < 12; index += 1) await turnBy(runs, thread(), { messages: [human('x'.repeat(2_000))] });
     const [large, small] = [thread(), thread()];
     await turnBy(runs, small, { messages: [human('x')] });
     await turnBy(runs, large, { messages: [human('x'.repeat(8_000))] });
 
-    expect(heads.bytes.used()).toBeGreaterThan(10_000);
+    expect(heads.bytes.used()).toBeGreaterThan(20_000);
     expect(heads.bytes.used()).toBeLessThanOrEqual(heads.bytes.limit);
     for (const key of [large, small]) expect(heads.get(key)).toBeUndefined();
   });

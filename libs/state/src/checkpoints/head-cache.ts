@@ -4,12 +4,11 @@ import type { HeldHeads, ThreadHead } from '../ports/run-store.js';
 import { pendingMember } from '../redis/keys.js';
 import { logOf } from './head-log.js';
 
-/** A message in memory takes about this many bytes more than its JSON. */
+/** A message in memory takes about this many bytes more than its JSON, and a state this many more than its messages. */
 const BYTES_PER_MESSAGE = 256;
+const BYTES_PER_STATE = 4 * 1024;
 /** Largest part of the cache for one state. */
 const MAX_SHARE = 1 / 4;
-/** To read a smaller state again costs less than the garbage collector's work for one that is held. */
-const MIN_BYTES = 16 * 1024;
 
 /**
  * The newest state that this process read or wrote of each thread, so that the next read transfers only what was added since.
@@ -23,10 +22,10 @@ export class HeadCache implements HeldHeads {
   /** Estimated bytes of the states. */
   readonly bytes: { readonly used: () => number; readonly limit: number };
 
-  /** @param minBytes size of the smallest state that is held */
+  /** @param minBytes size of the smallest state that is held; default: every state */
   constructor(
     maxBytes: number,
-    private readonly minBytes = MIN_BYTES,
+    private readonly minBytes = 0,
   ) {
     this.heads = new LRUCache({
       maxSize: maxBytes,
@@ -47,7 +46,7 @@ export class HeadCache implements HeldHeads {
 }
 
 function sizeOf(head: ThreadHead): number {
-  let bytes = BYTES_PER_MESSAGE * (1 + head.state.messages.length);
+  let bytes = BYTES_PER_STATE + BYTES_PER_MESSAGE * head.state.messages.length;
   for (const size of logOf(head).sizes.values()) bytes += size;
   return bytes;
 }

@@ -42,6 +42,8 @@ export interface AdmitResult {
   readonly isUnderWay: boolean;
   /** Whether streams follow the thread: they are notified of this run. True when that is unknown. */
   readonly isFollowed: boolean;
+  /** The newest checkpoint of the thread; null for none, for a repeated request and when that is unknown. */
+  readonly headId: string | null;
   /** Size in bytes of the state that the run starts with; 0 for a repeated request. */
   readonly stateBytes: number;
   /** Set when the messages were given to `run`, which was in flight: number of the newest checkpoint event in its log. */

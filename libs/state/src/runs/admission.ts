@@ -10,6 +10,7 @@ import type { ThreadKey } from '@caribou/core';
 import type { AdmitRequest, AdmitResult, CancelOptions, CancelResult, EndedRun } from '../ports/admission.js';
 import type { ThreadStore } from '../ports/thread-store.js';
 import type { RedisConnection } from '../redis/connection.js';
+import { fieldOf } from '../redis/hash.js';
 import { runOf, summaryOf } from './run-codec.js';
 import { readRun } from './run-records.js';
 import { MAX_AUDIT_LINES } from '../executions/audit-log.js';
@@ -28,7 +29,7 @@ const scripts = { admit: loadScript('runs/admit', { repliesPlainly: true }), can
 
 const NOTHING_DONE = {
   ...{ cancelled: [], ended: [], isUnderWay: false, isFollowed: false },
-  ...{ stateBytes: 0, runs: null },
+  ...{ headId: null, stateBytes: 0, runs: null },
 };
 
 /** Queued runs that a script ended: their logs contain only `end`. */
@@ -91,6 +92,7 @@ function admittedResult([, run, ...rest]: Reply, request: AdmitRequest, settings
     ended: toEndedRuns(ended),
     isUnderWay: isUnderWay === 1,
     isFollowed: isFollowed === 1,
+    headId: fieldOf(run, 'admitted_head') || null,
     stateBytes: Number(stateBytes),
     runs: { quota: 'runs', limit: settings.maxInFlightRuns, used: Number(inFlight) },
   };

@@ -67,8 +67,8 @@ async function prepareFirst(
   { run, requestOn }: FirstCommit,
   known: ThreadHead | undefined,
 ): Promise<PreparedFirst | undefined> {
-  const head = run.startsEmpty ? emptyHead() : known;
-  if (head === undefined || isSweepDue(logOf(head))) return undefined;
+  const head = run.headId === null ? emptyHead() : known;
+  if (head?.checkpointId !== run.headId || isSweepDue(logOf(head))) return undefined;
   const request = requestOn(head);
   if (request === undefined) return undefined;
   const target = { ...thread, runId: run.runId };

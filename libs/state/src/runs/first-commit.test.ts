@@ -14,7 +14,7 @@ useStore(
   (opened) => {
     store = opened;
   },
-  { leaseMs: 60_000, heads: new HeadCache(1024 ** 2, 0) },
+  { leaseMs: 60_000, heads: new HeadCache(1024 ** 2) },
 );
 
 const requestOf = ({ run_id, thread_id, kwargs }: RunRecord, head: ThreadHead): CommitRequest => ({
@@ -31,18 +31,23 @@ const requestOf = ({ run_id, thread_id, kwargs }: RunRecord, head: ThreadHead): 
   trace: NO_CALLS,
 });
 
-const offerOf = ({ run_id: runId, kwargs }: RunRecord, startsEmpty = true): OfferedRun => ({
-  ...{ runId, kwargs, startsEmpty },
+const offerOf = ({ run_id: runId, kwargs }: RunRecord, headId: string | null = null): OfferedRun => ({
+  ...{ runId, kwargs, headId },
 });
 
-const firstOf = (run: RunRecord, startsEmpty = true): FirstCommit => ({
-  run: offerOf(run, startsEmpty),
+const firstOf = (run: RunRecord, headId: string | null = null): FirstCommit => ({
+  run: offerOf(run, headId),
   requestOn: (head) => requestOf(run, head),
 });
 
+interface FirstClaim {
+  readonly headId?: string | null;
+  readonly claimId?: string;
+}
+
 /** Claims with the first commit of a run. */
-async function claimFirst(key: ThreadKey, run: RunRecord, { startsEmpty = true, claimId = newId() } = {}) {
-  const claimed = await store.runs.claim(key, claimId, { isChecked: true, first: firstOf(run, startsEmpty) });
+async function claimFirst(key: ThreadKey, run: RunRecord, { headId = null, claimId = newId() }: FirstClaim = {}) {
+  const claimed = await store.runs.claim(key, claimId, { isChecked: true, first: firstOf(run, headId) });
   if (claimed.kind !== 'run') throw new Error(`the claim answered ${claimed.kind}`);
   return claimed;
 }
@@ -108,13 +113,42 @@ describe('a first commit with the claim', () => {
   test('continues a thread whose state the process has', async () => {
     const key = thread();
     const { head } = await store.turn(key, { messages: [human('one'), ai('two')] });
-    const run = await store.admit(key);
+    const { run, headId } = await store.threads.admit({ ...admission(key), runId: newId() });
+    expect(headId).toBe(head.checkpointId);
 
-    const { committed } = await claimFirst(key, run, { startsEmpty: false });
+    const { committed } = await claimFirst(key, run, { headId });
 
     expect(committed?.head.metadata).toMatchObject({ source: 'input', step: 2 });
     expect(textsOf((await store.threads.head(key))?.state.messages ?? [])).toEqual(['one', 'two', 'hello']);
     expect(await store.threads.head(key)).toMatchObject({ parentId: head.checkpointId });
+  });
+
+  test('is not prepared on a state that another process has continued', async () => {
+    const key = thread();
+    const { head } = await store.turn(key, { messages: [human('one')] });
+    const elsewhere = redisRunStore(store.redis, { leaseMs: 60_000 });
+    await store.admit(key);
+    const other = await elsewhere.claim(key, newId());
+    if (other.kind !== 'run') throw new Error(`the claim answered ${other.kind}`);
+    const written = await elsewhere.commit(other.lease, { ...requestOf(other.run, other.head), after: 0 });
+    await elsewhere.finish(other.lease, { status: 'success', events: [] });
+    const { run, headId } = await store.threads.admit({ ...admission(key), runId: newId() });
+    const requests: ThreadHead[] = [];
+    const first: FirstCommit = {
+      run: offerOf(run, headId),
+      requestOn: (on) => {
+        requests.push(on);
+        return requestOf(run, on);
+      },
+    };
+
+    const claimed = await store.runs.claim(key, newId(), { first });
+
+    expect(headId).toBe(written.head.checkpointId);
+    expect(headId).not.toBe(head.checkpointId);
+    expect(requests).toEqual([]);
+    expect(claimed).toMatchObject({ kind: 'run', head: { checkpointId: headId } });
+    expect(claimed).not.toHaveProperty('committed');
   });
 
   test('takes effect once when the claim is repeated, also after a cancel', async () => {
@@ -207,13 +241,13 @@ describe('a claim leaves the first commit to the run', () => {
   test('when nothing is known of a state that there is, or more has to be known', async () => {
     const key = thread();
     await store.turn(key, { messages: [human('one')] });
-    const run = await store.admit(key);
+    const { run, headId } = await store.threads.admit({ ...admission(key), runId: newId() });
     const asked: ThreadHead[] = [];
     const requestOn = (head: ThreadHead): undefined => void asked.push(head);
     const plain = redisRunStore(store.redis, { leaseMs: 60_000 });
 
-    const unknown = await plain.claim(key, 'c1', { first: { run: offerOf(run, false), requestOn } });
-    const withMore = await store.runs.claim(key, 'c1', { first: { run: offerOf(run, false), requestOn } });
+    const unknown = await plain.claim(key, 'c1', { first: { run: offerOf(run, headId), requestOn } });
+    const withMore = await store.runs.claim(key, 'c1', { first: { run: offerOf(run, headId), requestOn } });
 
     expect([unknown, withMore]).toEqual([
       expect.not.objectContaining({ committed: expect.anything() as unknown }),

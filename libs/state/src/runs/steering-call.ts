@@ -30,6 +30,7 @@ export const joinedResult = ([, run, kwargs, stateBytes, border]: Reply): AdmitR
   isUnderWay: true,
   // No run was admitted.
   isFollowed: false,
+  headId: null,
   stateBytes: Number(stateBytes),
   joinedAfter: Number(border),
 });

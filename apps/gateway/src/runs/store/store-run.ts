@@ -26,6 +26,7 @@ export async function storeRun(
         ended: [],
         isUnderWay: false,
         isFollowed: true,
+        headId: null,
         stateBytes: 0,
         runs: null,
       };
