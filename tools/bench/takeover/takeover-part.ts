@@ -35,7 +35,7 @@ type Killed = keyof typeof WORK;
  * dead process has ended in another one, which is its takeover and one answer of the model.
  */
 export async function takeover({ times }: Bench): Promise<readonly Budget[]> {
-  const kills = Math.max(2, Math.round(times(100) / 4));
+  const kills = Math.max(2, Math.round(times(100) / 2));
   const fleet = await startFleet({ config: 'subagents:\n  slots: 16\n' });
   const budgets: Budget[] = [];
   say();
