@@ -10,6 +10,7 @@ local function usage_keys(ledger, user)
   return ledger.prefix .. user .. ':' .. day, ledger.prefix .. 'users:' .. day
 end
 
+-- Adds counts, from the second value of a list on, to a text that has them with commas between; an absent one counts as 0.
 local function sum_of(text, counts)
   local sums, index = {}, 2
   for number in (text or ''):gmatch('%d+') do
@@ -40,36 +41,42 @@ local function spent_budget(prefix, budgets, user, key)
   end
 end
 
--- Two commands, and three more for the first calls of a user in a day.
+local SHARED_ROW = 'r:["","other","other"]'
+
+-- Two commands; three more for the first calls of a user in a day, one more once rows share one.
 local function enter_usage(ledger, payer)
   local hash, users = usage_keys(ledger, payer.user)
-  local fields = { 'cost', 'rows', 'k:' .. payer.key }
-  local function row_of(agent, model) return 'r:' .. cjson.encode({ payer.key, agent, model }) end
-  local others = 'r:["","other","other"]'
-  fields[4] = others
-  for index, row in ipairs(ledger.rows) do fields[index + 4] = row_of(payer.agent, row[1]) end
-  local known, cost = {}, 0
-  for index, text in ipairs(redis.call('HMGET', hash, unpack(fields))) do known[fields[index]] = text or nil end
-  local rows, changes = tonumber(known.rows or 0), {}
+  local key_field = payer.key ~= '' and 'k:' .. payer.key or 'cost'
+  local fields, changes, cost = { 'cost', 'rows', key_field }, {}, 0
   for index, row in ipairs(ledger.rows) do
-    local field = fields[index + 4]
-    if not known[field] and not changes[field] then
-      if rows >= MAX_ROWS then field = others else rows = rows + 1 end
+    fields[index + 3] = 'r:' .. cjson.encode({ payer.key, payer.agent, row[1] })
+  end
+  local known = redis.call('HMGET', hash, unpack(fields))
+  local rows = tonumber(known[2] or 0)
+  for index, row in ipairs(ledger.rows) do
+    local field, before = fields[index + 3], known[index + 3]
+    if not before and not changes[field] then
+      if rows < MAX_ROWS then
+        rows = rows + 1
+        changes.rows = string.format('%d', rows)
+      else
+        field, before = SHARED_ROW, redis.call('HGET', hash, SHARED_ROW)
+      end
     end
-    changes[field] = sum_of(changes[field] or known[field], row)
+    changes[field] = sum_of(changes[field] or before or nil, row)
     cost = cost + row[#row]
   end
-  local before = { user = tonumber(known.cost or 0), key = payer.key ~= '' and tonumber(known['k:' .. payer.key] or 0) or nil }
+  local before = { user = tonumber(known[1] or 0), key = payer.key ~= '' and tonumber(known[3] or 0) or nil }
   local after = { user = before.user + cost, key = before.key and before.key + cost }
-  changes.rows, changes.cost = string.format('%d', rows), string.format('%d', after.user)
-  if after.key then changes['k:' .. payer.key] = string.format('%d', after.key) end
+  if cost > 0 or not known[1] then changes.cost = string.format('%d', after.user) end
+  if after.key and (cost > 0 or not known[3]) then changes[key_field] = string.format('%d', after.key) end
   local list, length = {}, 0
   for field, value in pairs(changes) do
     list[length + 1], list[length + 2] = field, value
     length = length + 2
   end
-  redis.call('HSET', hash, unpack(list, 1, length))
-  if not known.cost then
+  redis.call('HSET', hash, unpack(list))
+  if not known[1] then
     redis.call('PEXPIRE', hash, string.format('%.0f', ledger.ttl_ms))
     redis.call('SADD', users, payer.user)
     redis.call('PEXPIRE', users, string.format('%.0f', ledger.ttl_ms))
