@@ -11,6 +11,7 @@
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
+-- @include ../includes/usage.lua
 -- @include ../steering/waiting-list.lua
 -- @include ../goals/goal-change.lua
 -- @include ../traces/trace.lua
@@ -40,13 +41,14 @@ end
 
 retake_lease()
 local first = run.seq + 1
-local id, created_at, changed, used = commit_step(record, run)
-remove_joined(record, run, used)
-settle_goal_change(record, used)
+local id, created_at, changed = commit_step(record, run)
+local used = count_usage(run)
+if p.joined then remove_joined(record, run, used) end
+if p.goal_change then settle_goal_change(record, used) end
 if budget ~= 'spent' and is_spent(run) then budget = 'spent' end
 if p.trace then
   append_list(used, trace_step(run, id, take()))
-  store_trace_texts(p.trace.texts)
+  if p.trace.texts then store_trace_texts(p.trace.texts) end
 end
 append_to(used, 'tries', '0', 'open', p.opens or '', 'updated_at', now_iso)
 if p.input_committed then append_to(used, 'input_committed', '1') end

@@ -3,10 +3,11 @@
   expects, the run's first checkpoint, which contains its input, is written in the same step.
   KEYS, ARGV  those of claim.lua and of run-commit.lua, p.after (0) and p.input_committed among them; `first`, id of the offered run; `opens` (commit.lua); with
               budgets budgets, usage_prefix; with a trace `trace` and its texts (trace.lua)
-  Reply       that of claim.lua; with the first checkpoint its head and kwargs are false, and the last value is {checkpoint id, its time,
+  Reply       that of claim.lua; with the first checkpoint the record has only the fields in `shown`, head and kwargs are false, and the last value is {checkpoint id, its time,
               number of the first event, 'spent' when a budget is used up, else ''} ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/run-commit.lua
+-- @include ../usage/ledger.lua
 -- @include ../steering/waiting-list.lua
 -- @include ../traces/trace.lua
 local first_commit = {}
@@ -14,6 +15,20 @@ local first_commit = {}
 local function committed_first(run, id, created_at)
   local spent = p.budgets and spent_budget(p.usage_prefix, p.budgets, run.user_id, run.api_key or '')
   return { id, created_at, p.after + 1, spent and 'spent' or '' }
+end
+
+-- The fields of the run's record that the caller needs and does not know.
+function first_commit.shown(run)
+  local shown, length = {}, 0
+  for _, field in ipairs({ 'assistant_id', 'metadata', 'multitask_strategy', 'created_at', 'updated_at', 'ordinal', 'started', 'attempt',
+    'base_checkpoint_id', 'cancel', 'api_key', 'traceparent', 'pause' }) do
+    local value = run[field]
+    if value and value ~= '' then
+      shown[length + 1], shown[length + 2] = field, value
+      length = length + 2
+    end
+  end
+  return shown
 end
 
 -- The commit that an earlier, repeated claim wrote; nil for none.
@@ -32,10 +47,11 @@ end
 -- Writes it with what the claim changes: fields of the run's and of the thread's record, and parts of the run's trace.
 function first_commit.write(record, run, claimed)
   local fields, owned = claimed.of_run, claimed.of_thread
-  local id, created_at, changed, used = commit_step(record, run)
+  local id, created_at, changed = commit_step(record, run)
+  local used = {}
   if p.trace then
     append_list(used, trace_step(run, id, take(), claimed.trace))
-    store_trace_texts(p.trace.texts)
+    if p.trace.texts then store_trace_texts(p.trace.texts) end
   elseif run.traced then
     redis.call('RPUSH', trace_key(run.run_id), unpack(claimed.trace))
   end

@@ -53,7 +53,7 @@ end
 local storing
 -- `committed`: the result of the first commit, nil for none. The caller then has the head and the kwargs.
 local function reply(epoch, committed)
-  return { 'run', epoch, flat_of(run), not committed and load_head(record), run.tries,
+  return { 'run', epoch, committed and first_commit.shown(run) or flat_of(run), not committed and load_head(record), run.tries,
     now_ms - run.started, not committed and redis.call('GET', kwargs_key(run.run_id)), waiting_texts(record) or false,
     record.goal_change or false, storing or false, committed }
 end
@@ -70,7 +70,7 @@ if is_first then
   run.base_checkpoint_id = record.head
   fields = { 'started', now_ms_text, 'base_checkpoint_id', record.head, 'base_entry', record.next_entry,
     'base_value', record.next_value, 'first_row', text_of(last_row_before(first_commit and p.commit) + 1) }
-  local replaces = replaced_from(run)
+  local replaces = run.fork_checkpoint_id ~= '' and replaced_from(run)
   if replaces then append_to(fields, 'replaces', replaces) end
   if record.head ~= '' then redis.call('HINCRBY', bases_key, record.head, '1') end
   if files then storing = files.note(record_key .. ':files', run.run_id) end

@@ -5,12 +5,14 @@
 -- `delayed` of the thread's record counts its runs.
 local function delayed_member(run_id) return pending_member .. '/' .. run_id end
 
+-- @rare
 local function damaged_delayed()
   for _, key in ipairs({ p.delayed.all, p.delayed.user }) do
     if is_damaged(key, 'zset') then return key end
   end
 end
 
+-- @rare
 local function delay_run(record, run_id, due_ms)
   redis.call('ZADD', p.delayed.all, due_ms, delayed_member(run_id))
   redis.call('ZADD', p.delayed.user, due_ms, run_id)
@@ -18,6 +20,7 @@ local function delay_run(record, run_id, due_ms)
 end
 
 -- Whether the run was waiting for its time; it no longer is.
+-- @rare
 local function stop_delay(record, run_id)
   if redis.call('ZREM', p.delayed.all, delayed_member(run_id)) == 0 then return false end
   redis.call('ZREM', p.delayed.user, run_id)

@@ -4,6 +4,7 @@
 local function has_goal_change(record) return record.goal_change and record.goal_change ~= p.goal_change end
 
 -- Removes the change that the checkpoint contains; a newer one remains. Appends the changed fields of the run's record.
+-- @rare
 local function settle_goal_change(record, fields)
   if not p.goal_change then return end
   if record.goal_change == p.goal_change then
@@ -14,6 +15,7 @@ local function settle_goal_change(record, fields)
 end
 
 -- What a client asked of the goal is no part of a run that is rolled back: the next run of the thread makes the change.
+-- @rare
 local function return_goal_change(record, run)
   if run.goal_made and not record.goal_change then redis.call('HSET', record_key, 'goal_change', run.goal_made) end
 end

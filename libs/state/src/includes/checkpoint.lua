@@ -35,6 +35,7 @@ local function mint_checkpoint(record)
 end
 
 -- Sets the values of the thread record to those of a checkpoint.
+-- @rare
 local function show_values(record, channels)
   for field in pairs(record) do
     local name = field:sub(1, 2) == 'v:' and field:sub(3)
@@ -55,11 +56,11 @@ local function has_event_log(checkpoint)
 end
 
 -- Removes checkpoints older than the last p.kept_checkpoints: not the base of a run, not those of a run whose event log
--- still exists. `pruned` in the thread's record, which the caller writes, is how far earlier calls came. `count`: how many checkpoints there
--- are as far as the record knows, nil for unknown; returns how many there are now.
-local function prune(record, count)
-  if count and count <= p.kept_checkpoints then return count end
-  count = redis.call('ZCARD', order_key)
+-- still exists. `pruned` in the thread's record, which the caller writes, is how far earlier calls came. Returns how many checkpoints
+-- there are now.
+-- @rare
+local function prune(record)
+  local count = redis.call('ZCARD', order_key)
   local surplus = count - p.kept_checkpoints
   if surplus <= 0 then return count end
   local from = record.pruned == '' and '-' or '(' .. record.pruned
@@ -124,7 +125,7 @@ local function write_checkpoint(record, c, written, run)
   count = count and count + 1
   record.head = id
   local pruned = record.pruned
-  if not c.has_pruned then count = prune(record, count) end
+  if not c.has_pruned and not (count and count <= p.kept_checkpoints) then count = prune(record) end
   if record.pruned ~= pruned then append_to(fields, 'pruned', record.pruned) end
   minted = string.format('%d', minted)
   append_to(fields, 'head', id, 'minted', minted, 'sized', string.format('%s:%d:%d:%s', minted, c.bytes, c.fields, count or ''))

@@ -1,5 +1,6 @@
 -- Writes a new thread record. Needs thread.lua, clock.lua.
 -- Whether the user has reached the limit of threads; p.max_threads is 0 for no limit.
+-- @rare
 local function has_all_threads()
   return p.max_threads > 0 and redis.call('ZCARD', threads_key) >= p.max_threads
 end

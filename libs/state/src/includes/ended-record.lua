@@ -19,6 +19,7 @@ local MAX_SPLIT = 2048
 
 -- Adds metadata to a list of fields and values as `metadata:1`, `metadata:2`, …, which the codec joins. A part does not end
 -- within a character. `metadata` is for readers of an earlier version.
+-- @rare
 local function add_parts(list, metadata)
   list[#list + 1] = 'metadata'
   list[#list + 1] = '{}'

@@ -27,6 +27,7 @@ local function drop_checkpoint(id)
 end
 
 -- Removes a base that no run needs any more if pruning has passed it already.
+-- @rare
 local function release_base(record, id)
   if not id or id == '' or redis.call('HEXISTS', bases_key, id) == 0 then return end
   if redis.call('HINCRBY', bases_key, id, -1) > 0 then return end
@@ -34,6 +35,7 @@ local function release_base(record, id)
   if id <= record.pruned and id ~= record.head then drop_checkpoint(id) end
 end
 
+-- @rare
 local function forget_run(record, run)
   release_bytes(run.stored)
   redis.call('DEL', run_key(run.run_id), kwargs_key(run.run_id), trace_key(run.run_id))
@@ -56,6 +58,7 @@ local function add_end(run, status, checkpoint, text, has_event)
 end
 
 -- Ends a run that never had an owner; the caller removes it from the inbox. Returns its id and the number of `end`.
+-- @rare
 local function end_queued(record, run, action, by)
   add_trace(run, 'x', now_ms, action, by or '-')
   add_end(run, 'interrupted')
@@ -80,13 +83,14 @@ end
 
 -- An ended temporary thread stays readable as long as its run's log, for clients that wait for the run's values. Its files
 -- and its sandbox are removed at once.
+-- @rare
 local function expire_thread()
   redis.call('HSET', record_key, 'ended', '1')
   redis.call('UNLINK', sandbox_key)
   if p.files then redis.call('UNLINK', record_key .. ':files') end
   if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
   for _, key in ipairs({ record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, usage_key, feed_key,
-    executions_key, owner_key, steering_key, trace_texts_key, trace_texts_key .. ':ends' }) do
+    executions_key, owner_key, steering_key, record_key .. ':trace-texts', record_key .. ':trace-texts:ends' }) do
     redis.call('PEXPIRE', key, p.events_ttl_ms)
   end
   for _, run_id in ipairs(redis.call('ZRANGE', runs_key, 0, -1)) do

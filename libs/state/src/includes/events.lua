@@ -17,6 +17,7 @@ local MAX_AHEAD = 1000
 
 -- Leaves out the numbers up to `last`, under which readers may have seen events that are not stored: other events never get
 -- the same numbers. An entry with field `skips` names the first number that it covers.
+-- @rare
 local function skip_numbers(run, last)
   local first = run.seq + 1
   if last < first then return end

@@ -11,8 +11,10 @@
 -- Of a run's record: `regenerates` (the run whose turn it regenerates), `first_row` (the first it may make), `replaces`
 -- (the first row that it hides), `lowest_row` (the lowest it wrote).
 -- @include feed-row.lua
+-- @rare
 local function text_of_row(number) return redis.call('HGET', feed_key, number) end
 
+-- @rare
 local function row_of(number)
   local text = number and text_of_row(number)
   return text and decode_row(text, text_of_row)
@@ -30,6 +32,7 @@ local function encode_row(number, row, first)
   return cjson.encode({ row.id, row.entry, run, row.at_ms })
 end
 
+-- @rare
 local function put_row(number, row) redis.call('HSET', feed_key, number, encode_row(number, row)) end
 
 local function last_row() return tonumber(redis.call('HGET', feed_key, 'last') or 0) end
@@ -52,6 +55,7 @@ local function last_row_before(c)
 end
 
 -- Hides the turn that the run replaces, and the rows after it.
+-- @rare
 local function hide_replaced(run)
   for number = tonumber(run.replaces), last_row() do
     local row = row_of(number)
@@ -62,24 +66,29 @@ local function hide_replaced(run)
   end
 end
 
+-- Changes the row of a message; false when it is hidden, or does not exist.
+-- @rare
+local function change_row(number, entry, run_id)
+  local row = row_of(number)
+  if not row or row.hidden then return false end
+  if not run_id then
+    row.by, row.before = nil, nil
+  elseif row.run ~= run_id and row.by ~= run_id then
+    row.by, row.before = run_id, row.entry
+  end
+  row.entry = entry
+  put_row(number, row)
+  return true
+end
+
 -- Adds the row of a message, or changes the one that it has; returns its number.
 local function add_row(c, id, entry, run)
   local run_id = run and run.run_id
   local number, last = row_and_last(id)
-  local row = row_of(number)
-  if row and not row.hidden then
-    if not run_id then
-      row.by, row.before = nil, nil
-    elseif row.run ~= run_id and row.by ~= run_id then
-      row.by, row.before = run_id, row.entry
-    end
-    row.entry = entry
-    put_row(number, row)
-    return tonumber(number)
-  end
+  if number and change_row(number, entry, run_id) then return tonumber(number) end
   local fresh = last + 1
   local text = text_of(fresh)
-  row = { id = id, entry = entry, run = run_id, was = number or nil, at_ms = c.compact and now_ms, at = not c.compact and now_iso or nil }
+  local row = { id = id, entry = entry, run = run_id, was = number or nil, at_ms = c.compact and now_ms, at = not c.compact and now_iso or nil }
   redis.call('HSET', feed_key, 'last', text, text, encode_row(fresh, row, run and tonumber(run.first_row)), 'i:' .. id, text)
   return fresh
 end
@@ -95,6 +104,7 @@ local function add_rows(c, run)
 end
 
 -- Hides the rows of messages for good: a client has removed them. No run has this id.
+-- @rare
 local function hide_rows(ids)
   for _, id in ipairs(ids) do
     local number = redis.call('HGET', feed_key, 'i:' .. id)
@@ -107,8 +117,9 @@ local function hide_rows(ids)
 end
 
 -- The first row that a regenerating run hides: the run it names began at the checkpoint where this one forks.
+-- @rare
 local function replaced_from(run)
-  if run.fork_checkpoint_id == '' or run.regenerates == '' then return nil end
+  if run.regenerates == '' then return nil end
   if is_damaged(run_key(run.regenerates), 'hash') then return nil end
   local source = read_run(run.regenerates)
   if not source or source.thread_id ~= thread_id or not source.first_row then return nil end
@@ -119,6 +130,7 @@ local function replaced_from(run)
 end
 
 -- Removes the rows that a run has hidden, at its end: from then on it cannot be rolled back.
+-- @rare
 local function drop_hidden_rows(run)
   for number = tonumber(run.replaces), last_row() do
     local row = row_of(number)
@@ -132,6 +144,7 @@ end
 
 -- Reverts what a run did to the feed; its numbers are not reused. Its first row, to which the others refer, is the last one
 -- that is removed.
+-- @rare
 local function drop_rows(run)
   local from = math.min(tonumber(run.replaces) or math.huge, tonumber(run.lowest_row) or math.huge)
   for number = last_row(), from, -1 do

@@ -46,6 +46,7 @@ local function log_counters(record)
 end
 
 -- The head for a writer of the thread: { head id, counters, checkpoint texts, entries }.
+-- @rare
 local function load_head(record)
   local text = record.head ~= '' and redis.call('HGET', checkpoints_key, record.head)
   return { record.head, log_counters(record), { text or nil }, entries_of(text and { [record.head] = text } or {}) }

@@ -17,6 +17,7 @@ end
 local judges
 
 -- Whether the process that an owner names is dead: its lease has lapsed and was not released.
+-- @rare
 local function has_died(owner)
   if judges == nil then judges = may_judge() end
   local holder = judges and owner and owner:match('^([^.:]+)%.')
@@ -27,6 +28,7 @@ end
 -- Whether the process that an owner names may still return to what it owns under a lease that has lapsed, which is in ms. When
 -- Redis was away, all leases have lapsed at once: a process that is not known to be dead has that long, from the return of its
 -- own lease, to renew the others. What it acquired since lapses later than that.
+-- @rare
 local function may_return(owner, lease_ms)
   local holder = p.process and owner and owner:match('^([^.:]+)%.')
   local lease_end = holder and redis.call('ZSCORE', p.processes, holder)

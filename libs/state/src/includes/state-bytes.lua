@@ -12,6 +12,7 @@ local function entry_bytes(field)
   return bytes
 end
 
+-- @rare
 local function state_bytes(id, text)
   local checkpoint, bytes = checkpoint_of(id, text), 0
   if checkpoint.bytes then return checkpoint.bytes end

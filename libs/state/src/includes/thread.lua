@@ -9,10 +9,18 @@
 --   ARGV[6..]    texts that are stored as they are, named by each script, read by `take`
 -- A reply is an array that begins with its outcome; 'damaged' names a key that has the wrong type.
 local record_key, pending_key, threads_key, in_flight_key, stored_key = unpack(KEYS, 1, 5)
-local log_key, checkpoints_key, order_key = record_key .. ':log', record_key .. ':checkpoints', record_key .. ':order'
-local bases_key, runs_key, inbox_key = record_key .. ':bases', record_key .. ':runs', record_key .. ':inbox'
-local lease_key, owner_key, sandbox_key = record_key .. ':lease', record_key .. ':owner', record_key .. ':sandbox'
-local executions_key, usage_key, feed_key = record_key .. ':executions', record_key .. ':usage', record_key .. ':feed'
+local log_key = record_key .. ':log'
+local checkpoints_key = record_key .. ':checkpoints'
+local order_key = record_key .. ':order'
+local bases_key = record_key .. ':bases'
+local runs_key = record_key .. ':runs'
+local inbox_key = record_key .. ':inbox'
+local lease_key = record_key .. ':lease'
+local owner_key = record_key .. ':owner'
+local sandbox_key = record_key .. ':sandbox'
+local executions_key = record_key .. ':executions'
+local usage_key = record_key .. ':usage'
+local feed_key = record_key .. ':feed'
 -- The script's own keys, from 1.
 local function more_key(index) return KEYS[5 + index] end
 local pending_member, thread_id = ARGV[3], ARGV[4]
@@ -30,36 +38,48 @@ local function events_key(run_id) return ARGV[2] .. run_id end
 local function kwargs_key(run_id) return run_key(run_id) .. ':kwargs' end
 
 -- @include types.lua
--- p.checked: the caller knows that the types are right.
-local function damaged_thread()
-  if p.checked then return nil end
+-- The key of the thread, or of its user, that holds a foreign type.
+-- @rare
+local function wrong_thread_key()
   local keys_by_kind = {
-    hash = { record_key, log_key, checkpoints_key, bases_key, sandbox_key, usage_key, feed_key, p.erasing },
-    zset = { order_key, runs_key, pending_key, threads_key },
-    string = { lease_key, owner_key, stored_key },
-    set = { in_flight_key, executions_key },
-    list = { inbox_key },
+    hash = { record_key, p.erasing },
+    zset = { pending_key, threads_key },
+    string = { stored_key },
+    set = { in_flight_key },
   }
-  for kind, keys in pairs(keys_by_kind) do
+  local endings_by_kind = {
+    hash = { ':log', ':checkpoints', ':bases', ':sandbox', ':usage', ':feed' },
+    zset = { ':order', ':runs' },
+    string = { ':lease', ':owner' },
+    set = { ':executions' },
+    list = { ':inbox' },
+  }
+  for kind, endings in pairs(endings_by_kind) do
+    local keys = keys_by_kind[kind] or {}
+    for _, ending in ipairs(endings) do keys[#keys + 1] = record_key .. ending end
     for _, key in ipairs(keys) do
       if is_damaged(key, kind) then return key end
     end
   end
 end
+-- p.checked: the caller knows that the types are right.
+local function damaged_thread() return not p.checked and wrong_thread_key() end
 -- Whether a thread of this id, or its user, was deleted and its files were not moved aside yet. p.erasing: a hash, absent
 -- where threads have no files.
+-- @rare
 local function is_being_erased(member)
   member = member or pending_member
   if not p.erasing then return false end
   local found = redis.call('HMGET', p.erasing, member, member:match('^[^/]+'))
   return found[1] or found[2]
 end
-local function damaged_run(run_id)
-  if p.checked then return nil end
+-- @rare
+local function wrong_run_key(run_id)
   if is_damaged(run_key(run_id), 'hash') then return run_key(run_id) end
   if is_damaged(events_key(run_id), 'stream') then return events_key(run_id) end
   if is_damaged(kwargs_key(run_id), 'string') then return kwargs_key(run_id) end
 end
+local function damaged_run(run_id) return not p.checked and wrong_run_key(run_id) end
 
 -- Reads a hash as a table, which Redis makes where a reply is a map; nil when it does not exist.
 local function read_hash(key)
@@ -108,9 +128,11 @@ local function set_in(hash, list)
 end
 
 -- Reads the run's record, and its kwargs; false when the record holds them.
+-- @rare
 local function shown_run(run_id) return redis.call('HGETALL', run_key(run_id)), redis.call('GET', kwargs_key(run_id)) end
 
 -- Subtracts what a run's record counts as `stored` (admit.lua) from the user's bytes; runs of earlier versions count nothing.
+-- @rare
 local function release_bytes(stored)
   if stored and redis.call('DECRBY', stored_key, stored) <= 0 then redis.call('DEL', stored_key) end
 end

@@ -19,6 +19,7 @@ end
 -- time, of all threads by their first deadline, and of all threads by time; absent where threads have no owner who could
 -- answer. `question`: the last run ended with a question, which the next input answers. The record at `key` says whether it is
 -- listed, as the channel may be gone long before the run that answered ends.
+-- @rare
 local function list_interrupts(open, member, question, key)
   if not p.interrupted then return end
   local first

@@ -2,7 +2,9 @@
 --   records  key: hash, id → JSON
 --   times    key: sorted set, id → ms when the work was given up
 --   max      how many there are at most: above it the oldest is removed
-local function damaged_letters(letters)
+-- @rare
+local function damaged_letters(letters, list)
+  if list and is_damaged(list, 'list') then return list end
   if is_damaged(letters.records, 'hash') then return letters.records end
   if is_damaged(letters.times, 'zset') then return letters.times end
 end
@@ -12,6 +14,7 @@ local function remove_letter(letters, id)
   return redis.call('HDEL', letters.records, id)
 end
 
+-- @rare
 local function add_letter(letters, id, text)
   redis.call('HSET', letters.records, id, text)
   redis.call('ZADD', letters.times, now_ms, id)

@@ -4,6 +4,7 @@
 local function has_webhook(run) return p.outbox and run.webhook and run.webhook ~= '' end
 
 -- A key of the outbox with a foreign type, for scripts that end one of these runs.
+-- @rare
 local function damaged_outbox(runs)
   for _, run in ipairs(runs) do
     for _, key in ipairs(has_webhook(run) and { p.outbox.all, p.outbox.users, p.outbox.waiting } or {}) do
@@ -12,8 +13,8 @@ local function damaged_outbox(runs)
   end
 end
 
-local function announce_end(run, status)
-  if not has_webhook(run) then return end
+-- @rare
+local function write_end_event(run, status)
   local user = pending_member:match('^[^/]*')
   redis.call('HSET', p.outbox.events .. run.run_id, 'url', run.webhook, 'thread_id', thread_id, 'assistant_id', run.assistant_id,
     'status', status, 'attempts', '0', 'created', text_of(now_ms), 'created_at', run.created_at, 'started', run.started or '',
@@ -21,4 +22,8 @@ local function announce_end(run, status)
   redis.call('ZADD', p.outbox.all, now_ms, user .. '/' .. run.run_id)
   redis.call('ZADD', p.outbox.waiting, now_ms, run.run_id)
   redis.call('ZADD', p.outbox.users, 'LT', now_ms, user)
+end
+
+local function announce_end(run, status)
+  if has_webhook(run) then write_end_event(run, status) end
 end

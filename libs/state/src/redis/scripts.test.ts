@@ -1,6 +1,6 @@
-import { loadScript, withoutUnusedFunctions } from './scripts.js';
+import { loadScript, withoutUnused } from './scripts.js';
 
-describe(withoutUnusedFunctions, () => {
+describe(withoutUnused, () => {
   test('leaves out what nothing refers to, and then what only that used', () => {
     const source = `--[[ Uses one and never three. ]]
 local function one() return 1 end
@@ -15,7 +15,7 @@ local function four()
 end
 return four()
 `;
-    expect(withoutUnusedFunctions(source)).toBe(`--[[ Uses one and never three. ]]
+    expect(withoutUnused(source)).toBe(`--[[ Uses one and never three. ]]
 local function one() return 1 end
 -- Needed by three.
 local function four()
@@ -25,9 +25,17 @@ return four()
 `);
   });
 
+  test('leaves out names of keys that nothing refers to', () => {
+    const source = `local log_key = record_key .. ':log'
+local inbox_key = record_key .. ':inbox'
+return inbox_key
+`;
+    expect(withoutUnused(source)).toBe(`local inbox_key = record_key .. ':inbox'\nreturn inbox_key\n`);
+  });
+
   test('leaves a script alone that uses all of its functions', () => {
     const source = 'local function one() return 1 end\nreturn one()\n';
-    expect(withoutUnusedFunctions(source)).toBe(source);
+    expect(withoutUnused(source)).toBe(source);
   });
 });
 

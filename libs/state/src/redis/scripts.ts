@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { withRareFunctions } from './rare-functions.js';
 
 /** A Lua script with the hash by which Redis knows it. */
 export interface Script {
@@ -20,13 +21,13 @@ const include = /^ *-- @include (\S+\.lua)$/gm;
 /**
  * Reads `<name>.lua`, named by its path below `libs/state/src` such as `runs/admit`. A line `-- @include ../includes/clock.lua`
  * is replaced by the text of that file; a file is included once, where it is first named. Each call of a script makes the functions that
- * it defines: those that it never uses are left out, and those that few calls need are included in the block of an `if`.
+ * it defines: those that it never uses are left out, as are names of keys, and those that few calls need are included in the block of an `if`.
  */
 export function loadScript(
   name: string,
   { repliesPlainly = false }: Partial<Pick<Script, 'repliesPlainly'>> = {},
 ): Script {
-  const source = withBody(withoutUnusedFunctions(expand(join(root, `${name}.lua`), new Set())));
+  const source = withBody(withRareFunctions(withoutUnused(expand(join(root, `${name}.lua`), new Set()))));
   const writes = !/^#!lua .*flags=\S*no-writes/.test(source);
   return { name, source, sha1: createHash('sha1').update(source).digest('hex'), writes, repliesPlainly };
 }
@@ -64,18 +65,25 @@ function expand(path: string, seen: Set<string>): string {
 }
 
 /**
- * A Lua script without those of its functions that nothing refers to. It has to be formatted as ours are: such a function begins with
- * `local function` at the start of a line, and ends in that line or with the next line that is not indented, `end`.
+ * A Lua script without those of its functions, and names of keys, that nothing refers to. It has to be formatted as ours are: such a function
+ * begins with `local function` at the start of a line, and ends in that line or with the next line that is not indented, `end`;
+ * such a name is a line `local <name>_key = record_key .. '<ending>'`.
  */
-export function withoutUnusedFunctions(source: string): string {
+export function withoutUnused(source: string): string {
   const code = source.replace(/--\[\[[^]*?\]\]|--.*$/gm, '');
-  const defined = [...code.matchAll(/^local function (\w+)/gm)].map(([, name = '']) => name);
-  const unused = namedOnce(code, defined);
+  const defined = [...code.matchAll(/^local (?:function (\w+)|(\w+_key) = record_key \.\. '[^']*'$)/gm)];
+  const unused = namedOnce(
+    code,
+    defined.map(([, name, key]) => name ?? key ?? ''),
+  );
   if (unused.length === 0) return source;
-  const names = `^local function (?:${unused.join('|')})\\b`;
-  const definition = new RegExp(`${names}(?:.*\\bend *(?:--.*)?\\n|.*\\n(?:(?: .*)?\\n)*end\\n)`, 'gm');
+  const names = `(?:${unused.join('|')})`;
+  const definition = new RegExp(
+    `^local (?:${names} = record_key .*\\n|function ${names}\\b(?:.*\\bend *(?:--.*)?\\n|.*\\n(?:(?: .*)?\\n)*end\\n))`,
+    'gm',
+  );
   const rest = source.replace(definition, '');
-  return rest === source ? source : withoutUnusedFunctions(rest);
+  return rest === source ? source : withoutUnused(rest);
 }
 
 /** Those of the names that the code has once. It is searched once for all of them: a service loads a thousand functions when it starts. */

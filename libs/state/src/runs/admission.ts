@@ -82,17 +82,27 @@ const baseParams = (request: AdmitRequest) => ({
   body_hash: request.idempotency?.bodyHash ?? '',
 });
 
+/** The record of a run that was stored, from its request and the fields that the script decided. */
+function storedRun(request: AdmitRequest, decided: readonly unknown[]): RunRecord {
+  const { runId, threadId, userId, assistantId, metadata, kwargs, apiKey = '', traceparent = '' } = request;
+  const asked = [
+    ...['run_id', runId, 'thread_id', threadId, 'user_id', userId, 'assistant_id', assistantId, 'status', 'pending'],
+    ...['metadata', JSON.stringify(metadata), 'api_key', apiKey, 'traceparent', traceparent],
+  ];
+  return Object.assign(summaryOf([...asked, ...decided]), { kwargs, kwargs_expired: false });
+}
+
 /** The result of an admission that stored a run. */
-function admittedResult([, run, ...rest]: Reply, request: AdmitRequest, settings: StoreSettings): AdmitResult {
+function admittedResult([, decided, ...rest]: Reply, request: AdmitRequest, settings: StoreSettings): AdmitResult {
   const [cancelled, ended, stateBytes, inFlight, isUnderWay, isFollowed] = rest;
   return {
-    run: Object.assign(summaryOf(run), { kwargs: request.kwargs, kwargs_expired: false }),
+    run: storedRun(request, decided as readonly unknown[]),
     repeated: false,
     cancelled: cancelled as string[],
     ended: toEndedRuns(ended),
     isUnderWay: isUnderWay === 1,
     isFollowed: isFollowed === 1,
-    headId: fieldOf(run, 'admitted_head') || null,
+    headId: fieldOf(decided, 'admitted_head') || null,
     stateBytes: Number(stateBytes),
     runs: { quota: 'runs', limit: settings.maxInFlightRuns, used: Number(inFlight) },
   };

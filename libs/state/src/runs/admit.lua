@@ -14,7 +14,7 @@
               the question that its input answers), and `audit`, {key, lines, max}: JSON objects to which the time is added; for a run with a trace `trace`,
               {process, request}: words of its first part (trace.lua), and trace_ttl_ms; with strategy
               `steer` those of steer.lua; texts: metadata, kwargs, metadata of a new thread, those of steer.lua
-  Reply  {'ok', run record, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
+  Reply  {'ok', fields of the run's record that the script decides, ids of runs asked to stop, {{id of a queued run that ended, number of its last event}, …},
           bytes of the state that the run will find, how many runs of the user are in flight now, 1 when a run of the
           thread is under way, or this one waits for its time; 1 when streams follow the thread}
          {'repeated', run record, kwargs or nil when the record holds them}
@@ -129,6 +129,7 @@ local to_come = record and bytes_to_come() or 0
 if not target and p.max_state_bytes > 0 and to_come > p.max_state_bytes then return { 'large', to_come } end
 
 -- Whether `checkpoint` is `head`, or behind it only by state updates.
+-- @rare
 local function is_behind_by_updates(checkpoint, head)
   for _ = 1, p.kept_checkpoints do
     if checkpoint == head then return true end
@@ -142,6 +143,7 @@ local function is_behind_by_updates(checkpoint, head)
 end
 
 -- Whether a checkpoint was the head when the oldest run in flight was admitted, or later: the run continues from the head.
+-- @rare
 local function continues(checkpoint)
   local oldest = current or queued[1]
   if not oldest then return is_behind_by_updates(checkpoint, record.head) end
@@ -212,9 +214,7 @@ end
 redis.call('SADD', in_flight_key, p.run)
 if fork ~= '' then redis.call('HINCRBY', bases_key, fork, 1) end
 if p.trace and not traces_later then
-  local payer = p.api_key ~= '' and p.api_key or '-'
-  local asked = p.trace.request .. '\n' .. p.trace.answered
-  add_trace({ run_id = p.run, traced = '0' }, 'a', now_ms, p.trace.process, payer, strategy, asked)
+  trace_answers(strategy)
 end
 if p.audit then
   for _, line in ipairs(p.audit.lines) do
@@ -223,5 +223,7 @@ if p.audit then
 end
 if idempotency_key then redis.call('SET', idempotency_key, cjson.encode({ body_hash = p.body_hash, run = p.run })) end
 if cron then cron.start(p.run) end
-return { 'ok', fields, cancelled, ended, to_come, others + 1, (current or delay) and 1 or 0,
+local decided = { 'created_at', now_iso, 'updated_at', now_iso, 'multitask_strategy', strategy, 'fork_checkpoint_id', fork,
+  'admitted_head', record.head, 'ordinal', ordinal }
+return { 'ok', decided, cancelled, ended, to_come, others + 1, (current or delay) and 1 or 0,
   is_plain and 0 or redis.call('EXISTS', followed_key) }

@@ -84,15 +84,16 @@ interface ClaimContext {
 }
 
 async function claimedRun(reply: Reply, context: ClaimContext): Promise<ClaimResult> {
-  const [, epoch, flat, loadedHead, tries, ranMs, kwargs, waiting, goalChange, storing, committed] = reply;
+  const [, epoch, stored, loadedHead, tries, ranMs, kwargs, waiting, goalChange, storing, committed] = reply;
   const { thread, ownerId, known, prepared, maxAttempts } = context;
+  const hasBegun = prepared !== undefined && Array.isArray(committed);
+  const flat = hasBegun ? [...knownFields(thread, prepared), ...(stored as readonly unknown[])] : stored;
   const runId = fieldOf(flat, 'run_id') ?? '';
   const lease = { userId: thread.userId, threadId: thread.threadId, runId, ownerId, epoch: Number(epoch) };
   try {
-    const begun =
-      prepared !== undefined && Array.isArray(committed)
-        ? begunRun(prepared, flat, committed)
-        : { run: runOf(flat, kwargs), head: await loadHead(loadedHead, known) };
+    const begun = hasBegun
+      ? begunRun(prepared, flat, committed)
+      : { run: runOf(flat, kwargs), head: await loadHead(loadedHead, known) };
     return {
       kind: 'run',
       lease,
@@ -110,6 +111,11 @@ async function claimedRun(reply: Reply, context: ClaimContext): Promise<ClaimRes
     return { kind: 'unreadable', lease, reason, record: rawRecord(flat, kwargs) };
   }
 }
+
+/** The fields of the record of a run that has begun with its claim, without those that the script returns. */
+const knownFields = ({ userId, threadId }: ThreadKey, { run: { runId } }: PreparedFirst): readonly string[] => [
+  ...['run_id', runId, 'thread_id', threadId, 'user_id', userId, 'status', 'running'],
+];
 
 /** A run with its first commit, as `ClaimResult` has it: its record and head are those before the commit. */
 function begunRun({ run: { kwargs }, head, commit }: PreparedFirst, flat: unknown, values: readonly unknown[]) {

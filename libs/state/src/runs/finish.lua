@@ -19,10 +19,9 @@
          {'fenced', reason}, {'damaged', key}: nothing is written ]]
 -- @include ../includes/fence.lua
 -- @include ../includes/run-commit.lua
+-- @include ../includes/usage.lua
+-- @include end-run.lua
 -- @include ../interrupts/interrupts.lua
--- @include ../steering/waiting-list.lua
--- @include ../goals/goal-change.lua
--- @include ../letters/letters.lua
 local turns, user, leave_turns = p.turns, nil, nil
 local turns_damage
 if turns then
@@ -36,7 +35,7 @@ if refusal then
   return { 'repeated', redis.call('ZSCORE', pending_key, pending_member) and 1 or 0 }
 end
 if turns_damage then return { 'damaged', turns_damage } end
-local outbox_damage = damaged_outbox({ run })
+local outbox_damage = has_webhook(run) and damaged_outbox({ run })
 if outbox_damage then return { 'damaged', outbox_damage } end
 local rollback = p.rollback or run.cancel == 'rollback'
 local base = run.base_checkpoint_id
@@ -44,8 +43,7 @@ if rollback and base ~= '' and redis.call('HEXISTS', checkpoints_key, base) == 0
   return { 'damaged', checkpoints_key }
 end
 if p.dead_letters then
-  local key, listed = p.dead_letters.key, p.dead_letters.listed
-  local letters_damage = is_damaged(key, 'list') and key or damaged_letters(listed)
+  local letters_damage = damaged_letters(p.dead_letters.listed, p.dead_letters.key)
   if letters_damage then return { 'damaged', letters_damage } end
 end
 if p.commit and not rollback and is_stale(record, p.commit) then return { 'fenced', 'another head' } end
@@ -54,27 +52,6 @@ if p.commit and not rollback and is_stale(record, p.commit) then return { 'fence
 if p.status == 'success' and not rollback and not p.has_next and run.cancel == '' then
   local waiting = count_waiting(record)
   if waiting > 0 or has_goal_change(record) then return { 'steered', waiting } end
-end
-
--- Everything above the base belongs to this run: no other writer exists while it is current.
-local function roll_back()
-  local newer = redis.call('ZRANGEBYLEX', order_key, base == '' and '-' or '(' .. base, '+')
-  for _, id in ipairs(newer) do drop_checkpoint(id) end
-  for entry = run.base_entry, record.next_entry - 1 do
-    redis.call('HDEL', log_key, string.format('%.0f', entry))
-  end
-  for value = run.base_value, record.next_value - 1 do
-    redis.call('HDEL', log_key, string.format('c%.0f', value))
-  end
-  local channels = {}
-  if base ~= '' then channels = checkpoint_of(base, redis.call('HGET', checkpoints_key, base)).channels end
-  show_values(record, channels)
-  if files then files.take_back(files.key, run.run_id, base) end
-  record.head = base
-  drop_rows(run)
-  forget_waiting(record, run.run_id)
-  return_goal_change(record, run)
-  forget_run(record, run)
 end
 
 -- Queues the thread for memory extraction by the time of its last message. These are the first writes, so that a key of a
@@ -87,27 +64,13 @@ local function remember(job)
   if has_failed(redis.pcall('ZADD', job.due, now_ms_text, job.member)) then return job.due end
 end
 
--- Sets the deadline of the execution journal, which has none while the run may be taken over. All entries of the thread
--- are of runs that ended, as it has one at a time; expired ones are removed from the set.
-local function expire_journal()
-  local names = redis.call('SMEMBERS', executions_key)
-  if #names == 0 then return end
-  for _, name in ipairs(names) do
-    local entry = p.executions .. name
-    if redis.call('PEXPIRE', entry, p.journal_ttl_ms, 'LT') == 0 and redis.call('EXISTS', entry) == 0 then
-      redis.call('SREM', executions_key, name)
-    end
-  end
-  redis.call('PEXPIRE', executions_key, p.journal_ttl_ms)
-end
-
 local function settled_status(open)
   if rollback then return record.settled end
   if p.status == 'error' or p.status == 'timeout' then return 'error' end
   if #open > 0 then return 'interrupted' end
   if p.status ~= 'success' or record.head == '' then return 'idle' end
   local has_next = p.has_next
-  if has_next == nil then has_next = #checkpoint_of(record.head, redis.call('HGET', checkpoints_key, record.head)).next > 0 end
+  if has_next == nil then has_next = head_has_next(record) end
   return has_next and 'interrupted' or 'idle'
 end
 
@@ -121,22 +84,21 @@ local first, checkpoint, created_at, thread_fields = run.seq + 1, '', now_iso, {
 if rollback then
   add_end(run, 'interrupted')
   count_usage(run) -- also after a rollback
-  roll_back()
+  roll_back(record, run)
   thread_fields = { 'head', base }
 else
   local fields = { 'status', p.status, 'ended_by', p.epoch }
-  local used
   -- The last step and the end are one entry of the log where nothing is between them.
   local joins_end = p.commit and p.is_open and #p.more_events == 0
   if p.commit then
     p.commit.has_pruned = run.input_committed == '1'
-    checkpoint, created_at, thread_fields, used = commit_step(record, run, joins_end and end_event(p.status))
-    append_list(fields, used)
-    settle_goal_change(record, fields)
+    checkpoint, created_at, thread_fields = commit_step(record, run, joins_end and end_event(p.status))
+    append_list(fields, count_usage(run))
+    if p.goal_change then settle_goal_change(record, fields) end
   end
   for _, events in ipairs(p.more_events) do add_event(run, take(), events) end
   add_end(run, p.status, checkpoint ~= '' and checkpoint or nil, p.trace and take(), joins_end)
-  if p.trace then store_trace_texts(p.trace.texts) end
+  if p.trace and p.trace.texts then store_trace_texts(p.trace.texts) end
   if run.replaces and record.head ~= base then
     -- Only a rollback of this run would show again the turn that it replaces, and the checkpoint at its end.
     drop_hidden_rows(run)
@@ -150,12 +112,7 @@ else
   if p.stop_reason ~= '' then append_to(fields, 'stop_reason', p.stop_reason) end
   if p.error ~= '' then append_to(fields, 'error', p.error) end
   close_record(record, run, fields)
-  if p.dead_letters then
-    redis.call('RPUSH', p.dead_letters.key, p.dead_letters.letter)
-    redis.call('LTRIM', p.dead_letters.key, -p.dead_letters.max, -1)
-    add_letter(p.dead_letters.listed, p.dead_letters.listed.id, p.dead_letters.listed.text)
-    redis.call('PEXPIRE', kwargs_key(p.run), p.dead_letters.kwargs_ttl_ms, 'GT')
-  end
+  if p.dead_letters then add_dead_letter(p.dead_letters) end
 end
 if files then redis.call('HDEL', files.key, 'before') end
 -- Most turns have no entry of the journal, no run waits behind them, and no thread waits for a slot: one command for all.

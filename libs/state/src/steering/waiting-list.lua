@@ -23,6 +23,7 @@ end
 
 -- Removes the oldest p.joined messages, which are part of the checkpoint that is written. Appends the changed fields of the
 -- run's record. Only the owner of the thread removes messages while it has one.
+-- @rare
 local function remove_joined(record, run, fields)
   if not p.joined then return end
   redis.call('LTRIM', steering_key, p.joined, -1)
@@ -31,6 +32,7 @@ local function remove_joined(record, run, fields)
 end
 
 -- Removes the messages that wait for a run which is rolled back.
+-- @rare
 local function forget_waiting(record, run_id)
   local texts = waiting_texts(record)
   if not texts then return end

@@ -46,6 +46,6 @@ list_interrupts({}, pending_member, nil, record_key)
 if p.erasing then redis.call('HSET', p.erasing, pending_member, string.format('%.0f', now_us)) end
 redis.call('UNLINK', record_key, log_key, checkpoints_key, order_key, bases_key, runs_key, inbox_key, sandbox_key, executions_key,
   usage_key, feed_key, owner_key, conversions_key, jobs_key, more_key(7), steering_key, record_key .. ':files',
-  trace_texts_key, trace_texts_key .. ':ends')
+  record_key .. ':trace-texts', record_key .. ':trace-texts:ends')
 if p.filed then redis.call('ZREM', p.filed, thread_id) end
 return { 'ok' }

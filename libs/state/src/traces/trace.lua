@@ -33,7 +33,16 @@ local function add_trace(run, ...)
   redis.call('RPUSH', trace_key(run.run_id), unpack(parts))
 end
 
+-- Begins the trace of a run that answers interrupts (admit.lua).
+-- @rare
+local function trace_answers(strategy)
+  local payer = p.api_key ~= '' and p.api_key or '-'
+  local asked = p.trace.request .. '\n' .. p.trace.answered
+  add_trace({ run_id = p.run, traced = '0' }, 'a', now_ms, p.trace.process, payer, strategy, asked)
+end
+
 -- Removes the oldest part behind the first ones; returns its bytes.
+-- @rare
 local function drop_traced(key)
   local count = redis.call('LINDEX', key, FIRST_TRACE_PARTS)
   local dropped = tonumber(count:match('^n %d+ (%d+)$'))
@@ -76,7 +85,6 @@ end
 
 -- Most bytes of the texts of a user, or of a thread, that requests refer to; above it those that end first are removed.
 local MAX_TEXT_BYTES = 8 * 1024 * 1024
-local trace_texts_key = record_key .. ':trace-texts'
 
 -- Returns how many bytes remain.
 local function drop_trace_text(key, hash)
@@ -101,9 +109,11 @@ end
 
 -- Stores texts that requests refer to, read by `take`, once by their hash. `lists`, absent for none: { ttl_ms, hashes, key, ends }, without
 -- keys the texts of the thread itself.
+-- @rare
 local function store_trace_texts(lists)
   for _, list in ipairs(lists or {}) do
-    local key, ends = list.key or trace_texts_key, list.ends or trace_texts_key .. ':ends'
+    local key = list.key or record_key .. ':trace-texts'
+    local ends = list.ends or key .. ':ends'
     local added, bytes = 0, 0
     for _, hash in ipairs(list.hashes) do
       local text = take()

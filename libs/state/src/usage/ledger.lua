@@ -22,6 +22,7 @@ local function sum_of(text, counts)
 end
 
 -- 'spent' once a budget is used up, 'warn' when these calls brought it over the share, else ''.
+-- @rare
 local function budget_state(budgets, before, after)
   local state = ''
   for name, limit in pairs({ user = budgets.user, key = budgets.key }) do
@@ -32,6 +33,7 @@ local function budget_state(budgets, before, after)
 end
 
 -- The budget of a user or API key that is used up: its name, cost and limit; nil for none.
+-- @rare
 local function spent_budget(prefix, budgets, user, key)
   local hash = usage_keys({ prefix = prefix }, user)
   local costs = redis.call('HMGET', hash, 'cost', 'k:' .. key)
