@@ -59,6 +59,7 @@ import { operatorReads } from './operator/operator-reads.js';
 import { dispatchTurn } from './runs/turn-dispatch.js';
 import { toSettings } from './settings.js';
 import { openSkillFiles } from './skills/open-skill-files.js';
+import { withBegunRuns } from './stores/begun-runs.js';
 import { createThreadStore, withAdmissionControl } from './stores/thread-store.js';
 import { timedStores } from './stores/timed-stores.js';
 import { userStores } from './stores/user-stores.js';
@@ -126,7 +127,9 @@ function listDependencies(config: Config, connections: Connections) {
   const { modules, tracing, redis, bus, files, metrics, logger } = connections;
   const models = createModelCatalog(config.models, { clocks: config.clocks, logger, modules });
   const processId = newProcessId('gateway');
-  const store = withAdmissionControl(createThreadStore({ redis, metrics, processId }, config), connections);
+  const tracedAs = config.explain.enabled ? processId : undefined;
+  const stored = createThreadStore({ redis, metrics, processId }, config);
+  const store = withAdmissionControl(withBegunRuns(stored, { handoffs: bus, metrics, tracedAs }, config), connections);
   const taskStore = redisTaskStore(taskPart(redis), taskLimits(config.chain.subagents));
   const memories = redisMemoryStore(redis);
   const usageLedger = redisUsageLedger(redis, ledgerSettings(redis, config));

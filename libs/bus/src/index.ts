@@ -4,7 +4,9 @@ export type {
   Cancels,
   Handoffs,
   Offer,
+  OfferAnswer,
   OfferIntake,
+  UnadmittedOffer,
   PublishedWake,
   PullOptions,
   RunEvents,
@@ -17,6 +19,7 @@ export type {
 export type { RpcClient } from './connection/procedures.js';
 export { connectBus } from './connect-bus.js';
 export { natsTarget } from './connection/nats-target.js';
+export { LastTakers } from './wakes/last-takers.js';
 export { PublishRequests } from './sandbox-client/publish-requests.js';
 export { createRemoteSandbox } from './sandbox-client/remote-sandbox.js';
 export { createRpcClient, type SendRequest } from './rpc/rpc-client.js';

@@ -120,6 +120,7 @@ export {
   streams,
   type WakeRole,
   wakeSubject,
+  runnerOffersSubject,
   TURN_OFFERS,
   TURN_TAKERS,
 } from './bus/subjects.js';

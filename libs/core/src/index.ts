@@ -68,7 +68,7 @@ export { type CommandIdentity, closedDirectoryOf, commandIdentity } from './util
 export { errnoOf } from './util/errno.js';
 export { decodeAttached, encodeAttached, hasAttachments } from './util/attached-texts.js';
 export { utf8Bytes, utf8Text } from './util/utf8-text.js';
-export type { OfferedRun } from './util/offered-run.js';
+export type { BegunAdmission, OfferedAdmission, OfferedRun } from './util/offered-run.js';
 export type { ThreadKey } from './util/thread-key.js';
 export type { Embedder } from './ports/embedder.js';
 export type { CallOf, CallOutcome, CallPermit, AcquireResult, ModelEndpoint, ModelGate } from './ports/model-gate.js';

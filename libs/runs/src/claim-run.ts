@@ -46,7 +46,12 @@ export async function claimRun(
     const sentMs = clock.monotonicMs();
     try {
       const isChecked = isOffered && !maybeClaimed;
-      return { claimed: await store.claim(thread, claimId, { isChecked, ...omitUndefined({ first }) }), sentMs };
+      // What did take effect is found again by the ordinary claim.
+      const begins = maybeClaimed && first?.run.admission !== undefined ? undefined : first;
+      return {
+        claimed: await store.claim(thread, claimId, { isChecked, ...omitUndefined({ first: begins }) }),
+        sentMs,
+      };
     } catch (error) {
       maybeClaimed ||= isStoreAway(error) && !hadNoEffect(error);
       if (!maybeClaimed || !isStoreAway(error) || clock.monotonicMs() >= deadlineMs) throw error;

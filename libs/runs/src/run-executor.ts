@@ -60,7 +60,7 @@ export interface TakenOffer {
   /** What the gateway knows of it; absent when that is not enough to begin it, or too much for a message. */
   readonly run?: OfferedRun | undefined;
   /** Called when the store has answered the claim, before the run is executed. */
-  readonly onClaimed: (kind: ClaimResult['kind']) => void;
+  readonly onClaimed: (claimed: ClaimResult) => void;
 }
 
 /**
@@ -95,8 +95,9 @@ export class RunExecutor {
    */
   async handle(thread: ThreadKey, offer?: TakenOffer): Promise<Handling> {
     const { claimed, sentMs, offered } = await this.claim(thread, offer);
-    offer?.onClaimed(claimed.kind);
-    if (claimed.kind === 'idle') return { kind: 'ack', more: false, queueIsEmpty: false };
+    offer?.onClaimed(claimed);
+    if (claimed.kind === 'idle' || claimed.kind === 'not_begun')
+      return { kind: 'ack', more: false, queueIsEmpty: false };
     if (claimed.kind === 'busy' || claimed.kind === 'capped') return { kind: claimed.kind };
     if (claimed.kind === 'unreadable') return { kind: 'ack', ...(await endUnreadable(claimed, this.ports)) };
     const run = startRun(this.ports, claimed, sentMs);

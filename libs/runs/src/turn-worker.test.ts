@@ -66,7 +66,7 @@ describe(TurnWorker, () => {
   /** Claims a thread and holds its run until `end`. */
   async function execute(runs: RunStore, key: ThreadKey, offer?: TakenOffer): Promise<Handling> {
     const claimed = await runs.claim(key, newId());
-    offer?.onClaimed(claimed.kind);
+    offer?.onClaimed(claimed);
     if (claimed.kind === 'busy' || claimed.kind === 'capped') return { kind: claimed.kind };
     if (claimed.kind !== 'run') return { kind: 'ack', more: false, queueIsEmpty: false };
     await new Promise<void>((end) => {

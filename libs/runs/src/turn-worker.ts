@@ -1,7 +1,7 @@
-import type { Handoffs, Offer, OfferIntake, Wake, WakePull, Wakes } from '@caribou/bus';
-import { UnavailableError } from '@caribou/contracts';
+import type { Handoffs, Offer, OfferAnswer, OfferIntake, Wake, WakePull, Wakes } from '@caribou/bus';
+import { omitUndefined, UnavailableError } from '@caribou/contracts';
 import type { Logger, ThreadKey } from '@caribou/core';
-import type { TurnQueue, UnownedThread } from '@caribou/state';
+import type { ClaimResult, TurnQueue, UnownedThread } from '@caribou/state';
 import type { Metrics } from '@caribou/observability';
 import type { Handling, RunExecutor, TakenOffer } from './run-executor.js';
 import type { RunRegistry } from './run-registry.js';
@@ -98,17 +98,18 @@ export class TurnWorker implements DirectWorker {
    * Whether a slot was free and the thread was claimed, or has nothing to run. A process without a free slot refuses the first offer
    * and then gets no more; it does not stop to take offers before that, as its next slot may be free when the next one arrives.
    */
-  private accept({ thread, run: offered }: Offer): Promise<boolean> {
+  private accept({ thread, run: offered }: Offer): Promise<OfferAnswer> {
     return new Promise((resolve) => {
-      const onClaimed: TakenOffer['onClaimed'] = (kind) => resolve(kind !== 'busy' && kind !== 'capped');
+      const isAdmitted = offered?.admission === undefined;
+      const onClaimed: TakenOffer['onClaimed'] = (claimed) => resolve(answerTo(claimed, isAdmitted));
       const run = async (): Promise<void> => {
         await this.work(() => Promise.resolve(thread), { run: offered, onClaimed });
-        resolve(false);
+        resolve({ taken: false });
       };
       const isStarted = !this.draining && !this.mayWait && this.pull?.occupy(run) === true;
       if (isStarted) return;
       this.offers?.open(false);
-      resolve(false);
+      resolve({ taken: false });
     });
   }
 
@@ -169,6 +170,12 @@ export class TurnWorker implements DirectWorker {
     if (!(error instanceof UnavailableError)) throw error;
     this.options.logger.warn({ event: 'turn.take', outcome: 'error', error }, 'no run taken; a sweep tries again');
   }
+}
+
+/** @param isAdmitted whether the run of the offer was admitted before, so that the thread needs no other runner unless it is owned or has to wait */
+function answerTo(claimed: ClaimResult, isAdmitted: boolean): OfferAnswer {
+  if (claimed.kind === 'run') return { taken: true, ...omitUndefined({ begun: claimed.admitted }) };
+  return { taken: isAdmitted && claimed.kind !== 'busy' && claimed.kind !== 'capped' };
 }
 
 /** Whether the thread, or its user, may have a run that waits for a slot. */

@@ -39,6 +39,7 @@ export { type ProcessLeaseState, readProcessLeases } from './processes/process-l
 export { countPendingThreads } from './runs/unowned-threads.js';
 export { readRunQueue, readWaitingRuns, type WaitingRun, type WaitingRuns } from './runs/run-queue.js';
 export { type DueUsers, readCronUsers, readMemoryUsers, readWebhookUsers } from './shared/due-users.js';
+export { admittedRun } from './runs/admission.js';
 export { createTurnStartRemovedError } from './runs/admission-refusals.js';
 export { redisRunStore } from './runs/run-store.js';
 export { redisSandboxRegistry } from './executions/sandbox-registry.js';

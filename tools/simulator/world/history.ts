@@ -1,12 +1,22 @@
 import { type NumberedEvent, type RunEvent, taskIds } from '@caribou/contracts';
 import type { ThreadKey } from '@caribou/core';
-import type { AdmitRequest, CommitRequest, FinishRequest, NewTask, RunLease, SlotLimits } from '@caribou/state';
+import type {
+  AdmitRequest,
+  CommitRequest,
+  FinishRequest,
+  NewTask,
+  RunLease,
+  RunStore,
+  SlotLimits,
+} from '@caribou/state';
 import { CommittedCalls } from './committed-calls.js';
 import type { Executed } from '../virtual/network.js';
 import { OWNED } from '../virtual/sabotage.js';
 import type { SimProcess } from '../virtual/scheduler.js';
 import { RunningWatch } from './running-watch.js';
 import { SlotWatch } from './slot-watch.js';
+
+type ClaimArgs = Parameters<RunStore['claim']>;
 
 /** The records for the checker while a history ran, in the order in which the store executed it. */
 export class History {
@@ -57,8 +67,7 @@ export class History {
       this.recordEnded(rest[2]);
     }
     this.recordTaskChange(done, reply);
-    if (operation === 'runs.claim' && outcome === 'run')
-      this.recordClaimed(process, args[0] as ThreadKey, args[1], rest);
+    if (operation === 'runs.claim' && outcome === 'run') this.recordClaimed(process, args as ClaimArgs, rest);
     if (OWNED.has(operation) && outcome === 'ok') this.recordWritten(operation, args as OwnedArgs);
   };
 
@@ -130,14 +139,20 @@ export class History {
   }
 
   /** A claim that is executed again under its id is the same claim, and has its epoch. */
-  private recordClaimed(process: SimProcess, thread: ThreadKey, claimId: unknown, reply: readonly unknown[]): void {
+  private recordClaimed(process: SimProcess, [thread, claimId, options]: ClaimArgs, reply: readonly unknown[]): void {
     const [epoch, flat] = reply;
     const { threadId } = thread;
+    const offered = options?.first?.run;
+    // The claim of a run that was not admitted has its times in place of a record.
+    const isAdmitted = Array.isArray(flat);
+    const record: readonly unknown[] = isAdmitted ? flat : [];
+    // One that has written the first checkpoint leaves out what the claimer knows.
+    const named = record.indexOf('run_id');
+    const runId = named >= 0 ? String(record[named + 1]) : (offered?.runId ?? '');
+    if (!isAdmitted) this.accepted.set(runId, thread);
     const before = this.epochs.get(threadId) ?? 0;
     if (Number(epoch) === before && claimId === this.claimIds.get(threadId)) return;
     this.claimIds.set(threadId, claimId);
-    const record = flat as readonly string[];
-    const runId = record[record.indexOf('run_id') + 1] ?? '';
     const claims = this.firstClaims.get(threadId) ?? [];
     if (claims.includes(runId)) this.recordTakeover(process, runId);
     else {

@@ -23,6 +23,7 @@ import {
 } from '@caribou/state';
 import { leadTools, taskTool } from '@caribou/tools';
 import { dispatchTurn } from '../../../apps/gateway/src/runs/turn-dispatch.js';
+import { type BeginLimits, withBegunRuns } from '../../../apps/gateway/src/stores/begun-runs.js';
 import { Executor } from '../../../apps/sandbox-manager/src/executions/executor.js';
 import { SHARED_FILES } from '../../../apps/sandbox-manager/src/files/thread-file-sync.js';
 import { FinishedExecutions } from '../../../apps/sandbox-manager/src/executions/finished-executions.js';
@@ -198,21 +199,26 @@ const noFiles = new Proxy({} as ConstructorParameters<typeof SandboxHandlers>[0]
   get: () => () => Promise.reject(new Error('the simulator has no files')),
 });
 
+/** Quotas of a user; his budgets. */
+const LIMITS: BeginLimits = {
+  quotas: { maxRunsPerUser: 1_000, maxStateBytes: 0, maxRunBytesPerUser: 0 },
+  usage: { userBudgetPerDay: null, keyBudgetPerDay: null },
+};
+
 /** The gateway's access to the store and the bus. */
 export function gatewayPorts(world: SimEnvironment, process: SimProcess) {
   const redis = storeOf(world, process);
-  const threads = withCallNames(
-    'threads',
-    redisThreadStore(redis, {
-      leaseMs: LEASE_MS,
-      eventsTtlMs: EVENTS_TTL_MS,
-      heads: new HeadCache(HEAD_CACHE_BYTES),
-    }),
-  );
+  const handoffs = handoffsOf(world.bus, process);
+  const stored = redisThreadStore(redis, {
+    leaseMs: LEASE_MS,
+    eventsTtlMs: EVENTS_TTL_MS,
+    heads: new HeadCache(HEAD_CACHE_BYTES),
+  });
+  const threads = withCallNames('threads', withBegunRuns(stored, { handoffs, metrics, tracedAs: undefined }, LIMITS));
   const dispatch = (thread: ThreadKey, run?: OfferedRun): Promise<void> =>
     dispatchTurn(
       {
-        handoffs: handoffsOf(world.bus, process),
+        handoffs,
         queue: withCallNames('turns', redisTurnQueue(redis)),
         wakes: world.wakes.of(process),
         metrics,

@@ -35,10 +35,14 @@ export class Workload {
   /** Sends the runs, and some cancels, over the first half minute. */
   start(): void {
     const { random } = this.world;
+    for (const thread of this.threads)
+      if (random.chance(0.5)) this.insist(0, 'create', (gateway) => this.create(gateway, thread));
     const runs = this.world.sizes.crowded ? 4 : random.whole(1, 4);
     for (let count = 0; count < runs; count += 1) {
       const thread = random.pick(this.threads);
-      const request = admission(random, thread, this.world);
+      const { idempotency, ...plain } = admission(random, thread, this.world);
+      // Only one without a key may be admitted by a runner.
+      const request: AdmitRequest = { ...plain, ...(random.chance(0.5) && idempotency ? { idempotency } : {}) };
       const atMs = random.between(0, 15_000);
       this.insist(atMs, 'admit', (gateway) => this.admit(gateway, request));
       if (this.steers) this.steer(thread, atMs);
@@ -93,6 +97,10 @@ export class Workload {
   private refused(what: string, error: unknown, done: () => void): void {
     if (error instanceof AppError && error.code !== 'unavailable' && error.code !== 'internal') done();
     else if (!(error instanceof AppError) || error.code === 'internal') this.world.defect(what, error);
+  }
+
+  private async create(gateway: SimProcess, thread: ThreadKey): Promise<void> {
+    await gatewayPorts(this.world, gateway).threads.createThread(thread, {});
   }
 
   private async admit(gateway: SimProcess, request: AdmitRequest): Promise<void> {

@@ -8,7 +8,7 @@ import type {
   ScatterContract,
   WakeRole,
 } from '@caribou/contracts';
-import type { Logger, OfferedRun, ThreadKey } from '@caribou/core';
+import type { BegunAdmission, Logger, OfferedAdmission, OfferedRun, ThreadKey } from '@caribou/core';
 import type { z } from 'zod';
 import type { RpcClient } from './procedures.js';
 
@@ -94,6 +94,18 @@ export interface Offer {
   readonly run?: OfferedRun | undefined;
 }
 
+/** One whose run is not admitted yet. */
+export interface UnadmittedOffer extends Offer {
+  readonly run: OfferedRun & { readonly admission: OfferedAdmission };
+}
+
+/** The answer to an offer. */
+export interface OfferAnswer {
+  readonly taken: boolean;
+  /** Of a run that was admitted when it was taken. */
+  readonly begun?: BegunAdmission;
+}
+
 /** The offers that a process takes. */
 export interface OfferIntake {
   /**
@@ -106,8 +118,17 @@ export interface OfferIntake {
 export interface Handoffs {
   /** Offers the thread to one runner with a free slot. Only where it was `taken`, the caller publishes no wake. */
   offerTurn(offer: Offer): Promise<HandoffOutcome>;
-  /** Takes offers once opened. @param handle whether the thread was claimed; never rejects */
-  takeOffers(handle: (offer: Offer) => Promise<boolean>): OfferIntake;
+  /**
+   * Offers a run that is not admitted yet: of a new thread to one runner with a free slot, else to the one that took the thread last, which
+   * may hold its state. Undefined when none is known, and when it has not begun the run; only for `late` it may have all the same.
+   */
+  beginTurn(offer: UnadmittedOffer): Promise<BegunAdmission | 'late' | undefined>;
+  /** Whether `beginTurn` would ask a runner, and for what: undefined for none. */
+  beginsAs(thread: ThreadKey): 'new' | 'held' | undefined;
+  /** Notes that the thread is new: any runner may begin its first run. */
+  noteCreated(thread: ThreadKey): void;
+  /** Takes offers once opened. @param handle the answer; never rejects */
+  takeOffers(handle: (offer: Offer) => Promise<OfferAnswer>): OfferIntake;
 }
 
 export type PublishedWake = 'stored' | 'waiting';

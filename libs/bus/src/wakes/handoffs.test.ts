@@ -1,7 +1,7 @@
 import { TURN_OFFERS } from '@caribou/contracts';
 import { admission, waitFor } from '@caribou/testing';
 import { connect } from 'nats';
-import type { Bus, Offer } from '../index.js';
+import type { Bus, Offer, OfferAnswer } from '../index.js';
 import { useWakes, type WakesFixture } from '../testing/wakes-fixture.js';
 
 const offer: Offer = { thread: { userId: 'alice', threadId: 't1' } };
@@ -13,11 +13,12 @@ useWakes((opened) => {
 });
 
 /** A runner that takes the offers it gets, as long as `takes` says so. */
-async function runner(bus: Bus, takes: (taken: Offer) => Promise<boolean> = () => Promise.resolve(true)) {
+async function runner(bus: Bus, takes: (taken: Offer) => Promise<boolean | OfferAnswer> = () => Promise.resolve(true)) {
   const offered: Offer[] = [];
-  const intake = bus.takeOffers((taken) => {
+  const intake = bus.takeOffers(async (taken) => {
     offered.push(taken);
-    return takes(taken);
+    const answer = await takes(taken);
+    return typeof answer === 'boolean' ? { taken: answer } : answer;
   });
   intake.open(true);
   await bus.ping(2_000);
@@ -57,7 +58,7 @@ describe('an offer', () => {
 
     const reply = await fixture.raw.request(TURN_OFFERS, JSON.stringify(named), { timeout: 2_000 });
 
-    expect([reply.json(), offered]).toEqual([{ taken: true }, [offer]]);
+    expect([reply.json(), offered]).toEqual([{ taken: true, runner: expect.any(String) }, [offer]]);
   });
 
   test('reaches nobody when no runner takes offers, or NATS is away', async () => {
@@ -116,7 +117,7 @@ describe('an offer', () => {
 
     const reply = await fixture.raw.request(TURN_OFFERS, JSON.stringify({ user_id: 'a/b' }), { timeout: 2_000 });
 
-    expect([reply.json(), offered]).toEqual([{ taken: false }, []]);
+    expect([reply.json(), offered]).toEqual([{ taken: false, runner: expect.any(String) }, []]);
     expect(await gateway.offerTurn(offer)).toBe('taken');
   });
 

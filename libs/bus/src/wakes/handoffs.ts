@@ -1,71 +1,94 @@
-import { DeadlineError, TURN_OFFERS, TURN_TAKERS, UnavailableError } from '@caribou/contracts';
+import {
+  DeadlineError,
+  newId,
+  runnerOffersSubject,
+  TURN_OFFERS,
+  TURN_TAKERS,
+  UnavailableError,
+} from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { Msg } from 'nats';
-import { z } from 'zod';
-import type { HandoffOutcome, Handoffs, Offer, OfferIntake, Unsubscribe } from '../connection/bus.js';
+import type { Handoffs, Offer, OfferAnswer, OfferIntake, Unsubscribe } from '../connection/bus.js';
 import type { NatsLink } from '../connection/nats-link.js';
 import type { SendRequest } from '../rpc/rpc-client.js';
+import { decodeAnswer, encodeAnswer, type ReceivedAnswer } from './offer-answer.js';
 import { decodeOffer, encodeOffer } from './offer-message.js';
+import { LastTakers } from './last-takers.js';
 
 /** Time for a runner to claim the thread, in milliseconds; a claim takes a few. */
 const ANSWER_WITHIN_MS = 1_000;
 
-const Answer = z.object({ taken: z.boolean() });
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
-
-/** Gives a thread directly to a runner with a free slot. The server chooses one of those that are subscribed. */
+/** Gives a thread directly to a runner with a free slot. The server chooses one of those that are subscribed, unless one took the thread before. */
 export function createHandoffs(link: NatsLink, send: SendRequest, logger: Logger): Handoffs {
+  const takers = new LastTakers();
+  const ask = async (offer: Offer, subject: string): Promise<ReceivedAnswer | 'nobody' | 'late'> => {
+    if (!link.connected) return 'nobody';
+    try {
+      const answer = decodeAnswer(await send(subject, encodeOffer(offer), { timeoutMs: ANSWER_WITHIN_MS }));
+      takers.note(offer.thread, answer.taken ? answer.runner : undefined);
+      return answer;
+    } catch (error) {
+      takers.note(offer.thread, undefined);
+      if (error instanceof UnavailableError) return 'nobody';
+      if (error instanceof DeadlineError) return 'late';
+      throw error;
+    }
+  };
   return {
     offerTurn: async (offer) => {
-      if (!link.connected) return 'nobody';
-      try {
-        const reply = await send(TURN_OFFERS, encodeOffer(offer), { timeoutMs: ANSWER_WITHIN_MS });
-        return readAnswer(reply);
-      } catch (error) {
-        if (error instanceof UnavailableError) return 'nobody';
-        if (error instanceof DeadlineError) return 'late';
-        throw error;
-      }
+      const answer = await ask(offer, TURN_OFFERS);
+      if (typeof answer === 'string') return answer;
+      return answer.taken ? 'taken' : 'refused';
     },
-    takeOffers: (handle) => new Intake(link, (message) => void answer(message, handle, { link, logger })),
+    beginsAs: (thread) => {
+      const taker = takers.of(thread);
+      return taker === null ? 'new' : taker === undefined ? undefined : 'held';
+    },
+    beginTurn: async (offer) => {
+      const taker = takers.of(offer.thread);
+      if (taker === undefined) return undefined;
+      const answer = await ask(offer, taker === null ? TURN_OFFERS : runnerOffersSubject(taker));
+      if (answer === 'late') return 'late';
+      return answer === 'nobody' ? undefined : answer.begun;
+    },
+    noteCreated: (thread) => takers.noteCreated(thread),
+    takeOffers: (handle) => new Intake(link, handle, logger),
   };
 }
 
-function readAnswer(data: Uint8Array): HandoffOutcome {
-  const answer = Answer.safeParse(JSON.parse(decoder.decode(data)));
-  return answer.data?.taken === true ? 'taken' : 'refused';
-}
+type HandleOffer = (offer: Offer) => Promise<OfferAnswer>;
 
-async function answer(
-  { data, reply }: Msg,
-  handle: (offer: Offer) => Promise<boolean>,
-  { link, logger }: { readonly link: NatsLink; readonly logger: Logger },
-): Promise<void> {
-  const { session } = link;
-  const offer = decodeOffer(data);
-  if (offer === undefined) logger.warn({}, 'nats: an offer that names no thread is refused');
-  const taken = offer !== undefined && (await handle(offer));
-  // The gateway does not wait for an answer that was lost with the connection: it puts the thread into the queue.
-  const isHeard = link.connected && link.session === session;
-  if (reply !== undefined && isHeard) link.connection.publish(reply, encoder.encode(JSON.stringify({ taken })));
-}
-
-/** The subscription of a process that is only there while the process takes offers. */
+/** The subscriptions of a process that are only there while the process takes offers. */
 class Intake implements OfferIntake {
-  private unsubscribe: Unsubscribe | undefined;
+  private readonly address = newId();
+  private subscribed: readonly Unsubscribe[] = [];
 
   constructor(
     private readonly link: NatsLink,
-    private readonly onOffer: (message: Msg) => void,
+    private readonly handle: HandleOffer,
+    private readonly logger: Logger,
   ) {}
 
   open(isOpen: boolean): void {
-    if (isOpen) this.unsubscribe ??= this.link.subscribe(TURN_OFFERS, this.onOffer, { queue: TURN_TAKERS });
-    else {
-      this.unsubscribe?.();
-      this.unsubscribe = undefined;
-    }
+    if (isOpen === this.subscribed.length > 0) return;
+    for (const unsubscribe of this.subscribed) unsubscribe();
+    const onOffer = (message: Msg): void => void this.answer(message);
+    this.subscribed = isOpen
+      ? [
+          this.link.subscribe(TURN_OFFERS, onOffer, { queue: TURN_TAKERS }),
+          this.link.subscribe(runnerOffersSubject(this.address), onOffer),
+        ]
+      : [];
+  }
+
+  private async answer({ data, reply }: Msg): Promise<void> {
+    const { link, logger } = this;
+    const { session } = link;
+    const offer = decodeOffer(data);
+    if (offer === undefined) logger.warn({}, 'nats: an offer that names no thread is refused');
+    const answer = offer === undefined ? { taken: false } : await this.handle(offer);
+    // The gateway does not wait for an answer that was lost with the connection: it puts the thread into the queue.
+    const isHeard = link.connected && link.session === session;
+    if (reply !== undefined && isHeard) link.connection.publish(reply, encodeAnswer(answer, this.address));
   }
 }

@@ -12,6 +12,7 @@ import {
   runEventsSubject,
   streams,
   threadRunSubject,
+  runnerOffersSubject,
   TURN_OFFERS,
   TURN_TAKERS,
   type WakeRole,
@@ -89,6 +90,7 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
     publish: [
       wakesOf('turns'),
       TURN_OFFERS,
+      runnerOffersSubject(ANY),
       CANCEL_ALL,
       configSubject(ANY),
       // Final events of queued runs.
@@ -123,6 +125,7 @@ const subjects: Readonly<Record<ServiceName, Pick<BusAccess, 'publish' | 'subscr
     subscribe: [
       ...[runEventsSubject(ANY), CANCEL_ALL, COMMAND_OUTPUTS, configSubject(ANY)],
       `${TURN_OFFERS} ${TURN_TAKERS}`,
+      runnerOffersSubject(ANY),
     ],
   },
   'subagent-pool': {

@@ -16,6 +16,8 @@ export const wakeSubject = (role: WakeRole, userId: string, threadId: string): s
 
 /** A run that was just admitted is offered on it to one runner with a free slot. */
 export const TURN_OFFERS = 'offers.turns';
+/** The same for one runner, by the address in its answers. */
+export const runnerOffersSubject = (address: string): string => `${TURN_OFFERS}.${address}`;
 /** Queue group in which runners with a free slot share the offers. */
 export const TURN_TAKERS = 'agent-runner';
 

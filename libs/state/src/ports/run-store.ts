@@ -11,7 +11,7 @@ import type {
   RunStatus,
   ThreadState,
 } from '@caribou/contracts';
-import type { OfferedRun, StepTrace, TurnUsage, ThreadKey, UnpublishedFiles } from '@caribou/core';
+import type { BegunAdmission, OfferedRun, StepTrace, TurnUsage, ThreadKey, UnpublishedFiles } from '@caribou/core';
 
 /** The right to write a thread for one run; every fenced script compares run, owner and epoch. */
 export interface RunLease extends ThreadKey {
@@ -49,6 +49,8 @@ export type ClaimResult =
   | { readonly kind: 'busy' }
   /** The user has as many running threads as he may have. */
   | { readonly kind: 'capped' }
+  /** The offered run was not admitted: more has to be decided for it, or this process does not hold the state of the thread. */
+  | { readonly kind: 'not_begun' }
   /** This version cannot read the stored run, which the claimer must end. */
   | { readonly kind: 'unreadable'; readonly lease: RunLease; readonly reason: Error; readonly record: RawRecord }
   | {
@@ -69,6 +71,8 @@ export type ClaimResult =
       readonly goalChange?: GoalChange;
       /** The first commit of a run that begins, when the claim has written it; `run` and `head` are those before it. */
       readonly committed?: CommitResult;
+      /** What the store decided of a run that was admitted by the claim. */
+      readonly admitted?: BegunAdmission;
       /** The manager that has files of before the run which are not stored yet, for a run that begins; absent: none. */
       readonly filesWith?: Pick<UnpublishedFiles, 'managerId' | 'machine'>;
     };
@@ -221,7 +225,7 @@ export interface ClaimOptions {
    * that fails is repeated without it.
    */
   readonly isChecked?: boolean;
-  /** Writes the first commit of this run with the claim, if it is the thread's next one and begins as expected. */
+  /** Writes the first commit of this run with the claim, if it is the thread's next one and begins as expected. One that is not admitted yet is admitted by the claim. */
   readonly first?: FirstCommit;
 }
 

@@ -92,6 +92,16 @@ function storedRun(request: AdmitRequest, decided: readonly unknown[]): RunRecor
   return Object.assign(summaryOf([...asked, ...decided]), { kwargs, kwargs_expired: false });
 }
 
+/** The record of a run that a runner has admitted as it began it, as it was then. */
+export const admittedRun = (
+  request: AdmitRequest,
+  { createdAt, ordinal }: { readonly createdAt: string; readonly ordinal: string },
+): RunRecord =>
+  storedRun(request, [
+    ...['created_at', createdAt, 'updated_at', createdAt, 'ordinal', ordinal],
+    ...['multitask_strategy', request.multitaskStrategy],
+  ]);
+
 /** The result of an admission that stored a run. */
 function admittedResult([, decided, ...rest]: Reply, request: AdmitRequest, settings: StoreSettings): AdmitResult {
   const [cancelled, ended, stateBytes, inFlight, isUnderWay, isFollowed] = rest;

@@ -6,6 +6,7 @@ import { ownerName, processParams } from '../processes/process-registry.js';
 import type { RedisConnection } from '../redis/connection.js';
 import { fieldOf, hashOf } from '../redis/hash.js';
 import { pendingMember } from '../redis/keys.js';
+import { beginRun, isUnadmitted } from './begin-run.js';
 import { runOf, summaryOf } from './run-codec.js';
 import { loadScript } from '../redis/scripts.js';
 import { logOf } from '../checkpoints/head-log.js';
@@ -34,13 +35,15 @@ interface PreparedFirst {
   readonly commit: PreparedCommit;
 }
 
-/** Claims the thread's run and loads its head, or writes the first commit on the head that is known, in one round trip. */
+/** Claims the thread's run, which a run that is not admitted yet becomes first, and loads its head, or writes the first commit on the head that is known, in one round trip. */
 export async function claimThread(
   redis: RedisConnection,
   settings: StoreSettings,
   thread: ThreadKey,
   { claimId, isChecked = false, first }: Claim,
 ): Promise<ClaimResult> {
+  if (first !== undefined && isUnadmitted(first.run))
+    return beginRun(redis, settings, thread, { claimId, first: { ...first, run: first.run } });
   const ownerId = ownerName(settings.process, claimId);
   const known = settings.heads?.get(thread);
   const prepared = first === undefined ? undefined : await prepareFirst(settings, thread, first, known);
