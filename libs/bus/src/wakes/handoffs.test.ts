@@ -1,7 +1,7 @@
 import { TURN_OFFERS } from '@caribou/contracts';
 import { admission, waitFor } from '@caribou/testing';
 import { connect } from 'nats';
-import type { Bus, Offer, OfferAnswer } from '../index.js';
+import type { Bus, Offer, OfferAnswer, UnadmittedOffer } from '../index.js';
 import { useWakes, type WakesFixture } from '../testing/wakes-fixture.js';
 
 const offer: Offer = { thread: { userId: 'alice', threadId: 't1' } };
@@ -132,5 +132,61 @@ describe('an offer', () => {
 
     expect(outcomes).not.toContain('late');
     expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(offered.length);
+  });
+});
+
+describe('a run that is not admitted yet', () => {
+  const { kwargs } = admission(offer.thread);
+  const limits = { inFlight: 1, stateBytes: 2, storedBytes: 3 };
+  const unadmitted = (isNew: boolean): UnadmittedOffer => ({
+    ...offer,
+    run: {
+      ...{ runId: '00000000-0000-4000-8000-000000000001', kwargs, headId: null },
+      admission: { isNew, assistantId: 'a', agent: 'b', metadata: { c: 1 }, strategy: 'reject', apiKey: 'k', limits },
+    },
+  });
+  const begun = { createdAt: 'now', ordinal: '1', stateBytes: 5, inFlight: 2 };
+
+  test('is offered to anybody for a new thread, then to the runner that took the thread last', async () => {
+    const gateway = await fixture.startBus();
+    const buses = [await fixture.startBus(), await fixture.startBus(), await fixture.startBus()];
+    const runners = await Promise.all(buses.map((bus) => runner(bus, () => Promise.resolve({ taken: true, begun }))));
+    expect([gateway.beginsAs(offer.thread), await gateway.beginTurn(unadmitted(true))]).toEqual([undefined, undefined]);
+
+    gateway.noteCreated(offer.thread);
+    expect(gateway.beginsAs(offer.thread)).toBe('new');
+    expect(await gateway.beginTurn(unadmitted(true))).toEqual(begun);
+    expect(gateway.beginsAs(offer.thread)).toBe('held');
+    for (let count = 0; count < 10; count += 1) expect(await gateway.beginTurn(unadmitted(false))).toEqual(begun);
+
+    const counts = runners.map(({ offered }) => offered.length);
+    expect([...counts].sort()).toEqual([0, 0, 11]);
+    expect(runners.flatMap(({ offered }) => offered).at(-1)).toEqual(unadmitted(false));
+  });
+
+  test('is for nobody once that runner takes no offers, or has refused', async () => {
+    const [gateway, other] = [await fixture.startBus(), await fixture.startBus()];
+    const { intake } = await runner(other, ({ run }) => Promise.resolve({ taken: run?.admission === undefined }));
+    expect(await gateway.offerTurn(offer)).toBe('taken');
+    expect([await gateway.beginTurn(unadmitted(false)), gateway.beginsAs(offer.thread)]).toEqual([
+      undefined,
+      undefined,
+    ]);
+
+    expect(await gateway.offerTurn(offer)).toBe('taken');
+    intake.open(false);
+    await other.ping(2_000);
+    expect([await gateway.beginTurn(unadmitted(false)), gateway.beginsAs(offer.thread)]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  });
+
+  test('may have been begun when there is no answer', async () => {
+    const [gateway, other] = [await fixture.startBus(), await fixture.startBus()];
+    await runner(other, () => new Promise<boolean>(() => undefined));
+    gateway.noteCreated(offer.thread);
+
+    expect(await gateway.beginTurn(unadmitted(true))).toBe('late');
   });
 });

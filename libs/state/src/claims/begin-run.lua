@@ -16,10 +16,10 @@
 local kwargs, metadata = ARGV[#ARGV - 1], ARGV[#ARGV]
 local bytes = #kwargs + #metadata
 
--- Whether the thread, as it is, may begin a run at once.
+-- Whether the thread, as it is, may begin a run at once. Files of before it that are not stored yet have to be first.
 local function is_idle(record)
   return record and not record.ended and record.temporary ~= '1' and record.current == '' and not record.steering
-    and not is_stale(record, p.commit)
+    and not is_stale(record, p.commit) and not (files and redis.call('HEXISTS', files.key, 'unpublished') == 1)
 end
 
 -- Whether the user may have one more run, beside those in flight.
@@ -65,6 +65,7 @@ if not has_room(in_flight, state_bytes) then return { 'not_begun' } end
 local epoch = string.format('%d', math.max((record.epoch or 0) + 1, now_us))
 local base, ordinal = record.head, next_ordinal(record)
 local run = begun_run(record, ordinal)
+if files then files.note(files.key, p.run) end
 local id, created_at, changed = commit_step(record, run)
 trace_begin(run, id)
 if base ~= '' then redis.call('HINCRBY', bases_key, base, '1') end

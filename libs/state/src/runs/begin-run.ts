@@ -35,9 +35,9 @@ export async function beginRun(
 ): Promise<ClaimResult> {
   const { run } = first;
   const head = run.admission.isNew ? emptyHead() : settings.heads?.get(thread);
-  // Limits of running threads, files of before the run, and budgets are left to an ordinary admission and claim.
+  // Limits of running threads, and budgets, are left to an ordinary admission and claim.
   const hasBudgets = settings.ledger !== undefined && budgetCheck(settings.ledger).budgets !== undefined;
-  const isPlain = settings.maxRunningPerUser === 0 && !redis.storesFiles && !hasBudgets;
+  const isPlain = settings.maxRunningPerUser === 0 && !hasBudgets;
   if (!isPlain || head === undefined || isSweepDue(logOf(head))) return NOT_BEGUN;
   const request = first.requestOn(head);
   if (request === undefined) return NOT_BEGUN;
