@@ -1,6 +1,6 @@
 import { newId, omitUndefined, UnavailableError } from '@caribou/contracts';
 import type { Clock, ThreadKey } from '@caribou/core';
-import type { ClaimResult, FirstCommit, RunStore } from '@caribou/state';
+import type { ClaimOptions, ClaimResult, FirstCommit, RunStore } from '@caribou/state';
 import { isStoreAway } from './release-for-takeover.js';
 
 /** Longest time in which a claim is repeated, in milliseconds. */
@@ -45,13 +45,8 @@ export async function claimRun(
   for (;;) {
     const sentMs = clock.monotonicMs();
     try {
-      const isChecked = isOffered && !maybeClaimed;
-      // What did take effect is found again by the ordinary claim.
-      const begins = maybeClaimed && first?.run.admission !== undefined ? undefined : first;
-      return {
-        claimed: await store.claim(thread, claimId, { isChecked, ...omitUndefined({ first: begins }) }),
-        sentMs,
-      };
+      const options = maybeClaimed ? repeatedOptions(first) : { isChecked: isOffered, ...omitUndefined({ first }) };
+      return { claimed: await store.claim(thread, claimId, options), sentMs };
     } catch (error) {
       maybeClaimed ||= isStoreAway(error) && !hadNoEffect(error);
       if (!maybeClaimed || !isStoreAway(error) || clock.monotonicMs() >= deadlineMs) throw error;
@@ -59,6 +54,10 @@ export async function claimRun(
     }
   }
 }
+
+/** Of a claim that may have had an effect. A run that it may have admitted is found without its admission. */
+const repeatedOptions = (first: FirstCommit | undefined): ClaimOptions =>
+  first?.run.admission === undefined ? omitUndefined({ first }) : {};
 
 const hadNoEffect = (error: unknown): boolean =>
   error instanceof UnavailableError && error.details['noEffect'] === true;

@@ -1,5 +1,5 @@
 import { type NumberedEvent, type RunEvent, taskIds } from '@caribou/contracts';
-import type { ThreadKey } from '@caribou/core';
+import type { OfferedRun, ThreadKey } from '@caribou/core';
 import type {
   AdmitRequest,
   CommitRequest,
@@ -15,6 +15,18 @@ import { OWNED } from '../virtual/sabotage.js';
 import type { SimProcess } from '../virtual/scheduler.js';
 import { RunningWatch } from './running-watch.js';
 import { SlotWatch } from './slot-watch.js';
+
+/**
+ * The id of the claimed run.
+ *
+ * @param stored its record; without what the claimer knows for one that has begun with its claim, no record for one that was admitted by it
+ * @param offered the run that the claimer was offered
+ */
+function claimedRunId(stored: unknown, offered: OfferedRun | undefined): string {
+  const record: readonly unknown[] = Array.isArray(stored) ? stored : [];
+  const named = record.indexOf('run_id');
+  return named >= 0 ? String(record[named + 1]) : (offered?.runId ?? '');
+}
 
 type ClaimArgs = Parameters<RunStore['claim']>;
 
@@ -142,14 +154,8 @@ export class History {
   private recordClaimed(process: SimProcess, [thread, claimId, options]: ClaimArgs, reply: readonly unknown[]): void {
     const [epoch, flat] = reply;
     const { threadId } = thread;
-    const offered = options?.first?.run;
-    // The claim of a run that was not admitted has its times in place of a record.
-    const isAdmitted = Array.isArray(flat);
-    const record: readonly unknown[] = isAdmitted ? flat : [];
-    // One that has written the first checkpoint leaves out what the claimer knows.
-    const named = record.indexOf('run_id');
-    const runId = named >= 0 ? String(record[named + 1]) : (offered?.runId ?? '');
-    if (!isAdmitted) this.accepted.set(runId, thread);
+    const runId = claimedRunId(flat, options?.first?.run);
+    if (!Array.isArray(flat)) this.accepted.set(runId, thread);
     const before = this.epochs.get(threadId) ?? 0;
     if (Number(epoch) === before && claimId === this.claimIds.get(threadId)) return;
     this.claimIds.set(threadId, claimId);

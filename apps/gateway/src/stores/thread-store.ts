@@ -10,6 +10,7 @@ import {
   type ThreadStore,
   traceSettings,
 } from '@caribou/state';
+import { type BeginPorts, withBegunRuns } from './begun-runs.js';
 import type { LoopLagWatch } from '../http/loop-lag-watch.js';
 
 interface Ports {
@@ -17,6 +18,8 @@ interface Ports {
   readonly metrics: Metrics;
   readonly memory: MemoryWatch;
   readonly loopLag: LoopLagWatch;
+  readonly handoffs: BeginPorts['handoffs'];
+  readonly processId: string;
 }
 
 /** States of threads that later reads of these threads need not transfer again. */
@@ -24,10 +27,13 @@ const HEAD_CACHE_BYTES = 64 * 1024 * 1024;
 /** To read a smaller state again costs less than the garbage collector's work for one that is held. */
 const MIN_HELD_BYTES = 16 * 1024;
 
-export const createThreadStore = (
-  { redis, metrics, processId }: Pick<Ports, 'redis' | 'metrics'> & { readonly processId: string },
-  config: Config,
-): ThreadStore => {
+/** The store of threads, which refuses new work under overload and lets runners admit runs where they can. */
+export function createThreadStore(ports: Ports, config: Config): ThreadStore {
+  const tracedAs = config.explain.enabled ? ports.processId : undefined;
+  return withAdmissionControl(withBegunRuns(storedThreads(ports, config), { ...ports, tracedAs }, config), ports);
+}
+
+const storedThreads = ({ redis, metrics, processId }: Ports, config: Config): ThreadStore => {
   const { clocks, quotas, runner, store, webhooks } = config;
   const heads = new HeadCache(HEAD_CACHE_BYTES, MIN_HELD_BYTES);
   metrics.measureCache('heads', heads.bytes);
@@ -54,7 +60,7 @@ export const createThreadStore = (
  * The store, which refuses new runs while this process is overloaded, and while Redis lacks the memory for what they will
  * write.
  */
-export const withAdmissionControl = (
+const withAdmissionControl = (
   store: ThreadStore,
   { memory, loopLag }: Pick<Ports, 'memory' | 'loopLag'>,
 ): ThreadStore => ({

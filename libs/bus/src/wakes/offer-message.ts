@@ -5,7 +5,7 @@ import type { Offer } from '../connection/bus.js';
 import { jsonOrUndefined, keyOf, Thread, VERSION } from './wake-message.js';
 
 /** A larger run is left out: its runner reads it from the store. */
-export const MAX_OFFER_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
 /** The gateway has checked the kwargs, and the store has the same ones. */
 const Kwargs = z.custom<RunKwargs>(isRecord);
@@ -36,7 +36,7 @@ export function encodeOffer({ thread, run }: Offer): Uint8Array {
   if (run === undefined) return encode(named);
   const admission = run.admission && encodeAdmission(run.admission);
   const whole = encode({ ...named, run: { run_id: run.runId, kwargs: run.kwargs, head_id: run.headId, admission } });
-  return whole.length > MAX_OFFER_BYTES ? encode(named) : whole;
+  return whole.length > MAX_BYTES ? encode(named) : whole;
 }
 
 const encode = (payload: object): Uint8Array => encoder.encode(JSON.stringify(payload));
