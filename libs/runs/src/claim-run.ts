@@ -57,7 +57,7 @@ export async function claimRun(
 
 /** Of a claim that may have had an effect. A run that it may have admitted is found without its admission. */
 const repeatedOptions = (first: FirstCommit | undefined): ClaimOptions =>
-  first?.run.admission === undefined ? omitUndefined({ first }) : {};
+  first?.run.admission === undefined ? { isChecked: false, ...omitUndefined({ first }) } : { isChecked: false };
 
 const hadNoEffect = (error: unknown): boolean =>
   error instanceof UnavailableError && error.details['noEffect'] === true;

@@ -1,5 +1,5 @@
 import type { Handoffs, UnadmittedOffer } from '@caribou/bus';
-import { newId } from '@caribou/contracts';
+import { AppError, newId } from '@caribou/contracts';
 import type { BegunAdmission } from '@caribou/core';
 import type { AdmitRequest, ThreadStore } from '@caribou/state';
 import { admission, type StoreFixture, thread, useStore } from '@caribou/testing';
@@ -82,7 +82,10 @@ describe('runs that a runner admits', () => {
 
     const late = begunStore('late');
     expect(await late.threads.admit(asked)).toMatchObject({ repeated: false, run: { run_id: asked.runId } });
-    expect(late.outcomes).toEqual(['late']);
+    const second: AdmitRequest = { ...asked, runId: newId(), multitaskStrategy: 'reject' };
+    await expect(late.threads.admit(second)).rejects.toThrow(AppError);
+    expect((await store.keys()).filter((key) => key.endsWith(`${second.runId}:withdrawn`))).toHaveLength(1);
+    expect(late.outcomes).toEqual(['late', 'late']);
   });
 
   test('are those alone for which nothing else has to be decided', async () => {

@@ -39,9 +39,10 @@ export function withBegunRuns(store: ThreadStore, ports: BeginPorts, limits: Beg
       const begun = await handoffs.beginTurn(offerOf(request, as === 'new', { ports, limits }));
       metrics.turnOffered(typeof begun === 'object' ? 'begun' : (begun ?? 'not_begun'));
       if (typeof begun === 'object') return begunResult(request, begun, limits);
-      const admitted = await store.admit(request);
-      // A runner that answered late may have admitted it.
-      return begun === 'late' ? { ...admitted, repeated: false } : admitted;
+      if (begun === undefined) return store.admit(request);
+      // A runner that answered late may have admitted it; if not, it must not do so after a refusal.
+      await store.withdrawRun(request, request.runId);
+      return { ...(await store.admit(request)), repeated: false };
     },
   };
 }

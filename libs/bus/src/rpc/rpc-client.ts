@@ -155,7 +155,7 @@ export function natsRequests(link: NatsLink): SendRequest {
 
 function settle({ subject, resolve, reject }: Waiting, message: Msg): void {
   if (message.headers?.code === NO_RESPONDERS && message.data.length === 0) {
-    reject(unavailable(`nobody answers on ${subject}`));
+    reject(unavailable(`nobody answers on ${subject}`, { noEffect: true }));
   } else resolve(message.data);
 }
 
@@ -204,5 +204,5 @@ function send(link: NatsLink, { subject, payload, reply, options }: Outgoing): v
   }
 }
 
-const unavailable = (reason: string): UnavailableError =>
-  new UnavailableError(`NATS: ${reason}`, { details: { dependency: 'nats' } });
+const unavailable = (reason: string, details: Readonly<Record<string, unknown>> = {}): UnavailableError =>
+  new UnavailableError(`NATS: ${reason}`, { details: { dependency: 'nats', ...details } });

@@ -21,7 +21,7 @@ const ANSWER_WITHIN_MS = 1_000;
 /** Gives a thread directly to a runner with a free slot. The server chooses one of those that are subscribed, unless one took the thread before. */
 export function createHandoffs(link: NatsLink, send: SendRequest, logger: Logger): Handoffs {
   const takers = new LastTakers();
-  const ask = async (offer: Offer, subject: string): Promise<ReceivedAnswer | 'nobody' | 'late'> => {
+  const ask = async (offer: Offer, subject: string): Promise<ReceivedAnswer | 'nobody' | 'lost' | 'late'> => {
     if (!link.connected) return 'nobody';
     try {
       const answer = decodeAnswer(await send(subject, encodeOffer(offer), { timeoutMs: ANSWER_WITHIN_MS }));
@@ -29,7 +29,7 @@ export function createHandoffs(link: NatsLink, send: SendRequest, logger: Logger
       return answer;
     } catch (error) {
       takers.note(offer.thread, undefined);
-      if (error instanceof UnavailableError) return 'nobody';
+      if (error instanceof UnavailableError) return error.details['noEffect'] === true ? 'nobody' : 'lost';
       if (error instanceof DeadlineError) return 'late';
       throw error;
     }
@@ -37,7 +37,7 @@ export function createHandoffs(link: NatsLink, send: SendRequest, logger: Logger
   return {
     offerTurn: async (offer) => {
       const answer = await ask(offer, TURN_OFFERS);
-      if (typeof answer === 'string') return answer;
+      if (typeof answer === 'string') return answer === 'lost' ? 'nobody' : answer;
       return answer.taken ? 'taken' : 'refused';
     },
     beginsAs: (thread) => {
@@ -48,7 +48,7 @@ export function createHandoffs(link: NatsLink, send: SendRequest, logger: Logger
       const taker = takers.of(offer.thread);
       if (taker === undefined) return undefined;
       const answer = await ask(offer, taker === null ? TURN_OFFERS : runnerOffersSubject(taker));
-      if (answer === 'late') return 'late';
+      if (answer === 'late' || answer === 'lost') return 'late';
       return answer === 'nobody' ? undefined : answer.begun;
     },
     noteCreated: (thread) => takers.noteCreated(thread),

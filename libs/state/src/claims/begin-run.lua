@@ -7,7 +7,7 @@
               texts: those of run-commit.lua, that of the step and those it refers to, kwargs, metadata
   Reply       {'run', epoch, time, time in ms, ordinal, runs of the user in flight, bytes of the state before, change of the goal or false,
               {checkpoint id, its time, number of the first event, ''}}
-              {'not_begun'}: another run is there, something waits, or a limit is reached; {'damaged', key}: nothing is written ]]
+              {'not_begun'}: another run is there, something waits, a limit is reached, or the run was withdrawn; {'damaged', key}: nothing is written ]]
 -- @include ../includes/thread.lua
 -- @include ../includes/run-commit.lua
 -- @include ../includes/processes.lua
@@ -55,8 +55,8 @@ end
 
 local damage = damaged_thread() or damaged_run(p.run)
 if damage then return { 'damaged', damage } end
-local followed_key = record_key .. ':followed'
-if redis.call('EXISTS', run_key(p.run), inbox_key, owner_key, followed_key, p.erasing or inbox_key) > 0 then return { 'not_begun' } end
+local standing = { run_key(p.run), withdrawn_key(p.run), inbox_key, owner_key, record_key .. ':followed', p.erasing }
+if redis.call('EXISTS', unpack(standing)) > 0 then return { 'not_begun' } end
 local record = read_hash(record_key)
 if not is_idle(record) then return { 'not_begun' } end
 local in_flight, state_bytes = redis.call('SCARD', in_flight_key), sizes_in(record)

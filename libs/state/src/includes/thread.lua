@@ -36,6 +36,8 @@ local function run_key(run_id) return ARGV[1] .. run_id end
 local function events_key(run_id) return ARGV[2] .. run_id end
 -- The run's kwargs as JSON; they may be large, so they are read only to execute the run or to show it.
 local function kwargs_key(run_id) return run_key(run_id) .. ':kwargs' end
+-- Exists for some time when a run is not to begin without an ordinary admission (withdraw-run.lua).
+local function withdrawn_key(run_id) return run_key(run_id) .. ':withdrawn' end
 
 -- @include types.lua
 -- The key of the thread, or of its user, that holds a foreign type.

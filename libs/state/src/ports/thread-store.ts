@@ -214,6 +214,11 @@ export interface ThreadStore {
     },
   ): Promise<CheckpointView>;
   /**
+   * From now on no runner admits this run as it begins it (`Handoffs.beginTurn`), so that an ordinary admission decides; without effect when one
+   * did so before.
+   */
+  withdrawRun(thread: ThreadKey, runId: string): Promise<void>;
+  /**
    * Sets the goal of a thread, or removes it with null. While a run is in flight it makes the change with one of its next
    * commits, and no later than it succeeds; until then the thread's record shows the change and the state does not.
    *

@@ -25,7 +25,14 @@ import { budgetSpent } from '../usage/budget-state.js';
 import { otherBody, refusal, readRegeneratedRunId } from './admission-refusals.js';
 import { joinedResult, steeringCall } from './steering-call.js';
 
-const scripts = { admit: loadScript('runs/admit', { repliesPlainly: true }), cancel: loadScript('runs/cancel') };
+const scripts = {
+  admit: loadScript('runs/admit', { repliesPlainly: true }),
+  cancel: loadScript('runs/cancel'),
+  withdraw: loadScript('claims/withdraw-run'),
+};
+
+/** A runner that was paused for longer does not hold an offer any more. */
+const WITHDRAWN_MS = 3_600_000;
 
 const NOTHING_DONE = {
   ...{ cancelled: [], ended: [], isUnderWay: false, isFollowed: false },
@@ -121,7 +128,7 @@ function admittedResult([, decided, ...rest]: Reply, request: AdmitRequest, sett
 export function admissions(
   redis: RedisConnection,
   settings: StoreSettings,
-): Pick<ThreadStore, 'admit' | 'findIdempotent' | 'requestCancel'> {
+): Pick<ThreadStore, 'admit' | 'findIdempotent' | 'requestCancel' | 'withdrawRun'> {
   const idempotencyKey = (userId: string, key: string): string => redis.keys.idempotency(userId, keyDigest(key));
   const logParams = {
     events_ttl_ms: settings.eventsTtlMs,
@@ -193,5 +200,9 @@ export function admissions(
     return { run: summaryOf(reply[1]), broadcast: reply[2] === 1, ended: toEndedRuns(reply[3]) };
   }
 
-  return { admit, findIdempotent, requestCancel };
+  const withdrawRun = async (thread: ThreadKey, runId: string): Promise<void> => {
+    await callThread(redis, thread, scripts.withdraw, { params: { run: runId, ttl_ms: WITHDRAWN_MS } });
+  };
+
+  return { admit, findIdempotent, requestCancel, withdrawRun };
 }

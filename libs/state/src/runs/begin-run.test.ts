@@ -170,6 +170,10 @@ describe('a run that its runner admits', () => {
     await store.turn(large, { messages: [human('one'), ai('two')] });
     await unchanged(large, { isNew: false, limits: { ...NO_LIMITS, stateBytes: 10 } });
     await unchanged(await newThread(), { isNew: false });
+    const withdrawn = await newThread();
+    const runId = newId();
+    await store.threads.withdrawRun(withdrawn, runId);
+    await unchanged(withdrawn, { runId });
     const unstored = await newThread();
     const { record } = store.redis.keys.thread(unstored);
     await store.redis.use((client) => client.hset(`${record}:files`, { generation: '1', unpublished: 'm1 here 1' }));

@@ -17,9 +17,9 @@ import { noteFence } from '../traces/note-fence.js';
 import { listOrphans, listUnowned } from './unowned-threads.js';
 
 const scripts = {
-  renew: loadScript('runs/renew'),
+  renew: loadScript('claims/renew'),
   commit: loadScript('checkpoints/commit'),
-  handOver: loadScript('runs/hand-over'),
+  handOver: loadScript('claims/hand-over'),
 };
 
 /** The store in Redis as runners use it. */
