@@ -49,6 +49,7 @@ export function handoffsOf(bus: SimBus, process: SimProcess): Handoffs {
       const taker = takers.of(offer.thread);
       if (taker === undefined) return undefined;
       const answer = await ask(offer, taker === null ? TURN_OFFERS : runnerOffersSubject(taker));
+      if (answer === 'late') takers.noteLate();
       if (answer === 'late') return 'late';
       return answer === 'nobody' ? undefined : answer.begun;
     },

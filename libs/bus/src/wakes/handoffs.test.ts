@@ -182,11 +182,13 @@ describe('a run that is not admitted yet', () => {
     ]);
   });
 
-  test('may have been begun when there is no answer', async () => {
+  test('may have been begun when there is no answer; then none is offered for a while', async () => {
     const [gateway, other] = [await fixture.startBus(), await fixture.startBus()];
     await runner(other, () => new Promise<boolean>(() => undefined));
     gateway.noteCreated(offer.thread);
 
     expect(await gateway.beginTurn(unadmitted(true))).toBe('late');
+    gateway.noteCreated(offer.thread);
+    expect(gateway.beginsAs(offer.thread)).toBeUndefined();
   });
 });

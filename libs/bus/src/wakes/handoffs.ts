@@ -48,6 +48,7 @@ export function createHandoffs(link: NatsLink, send: SendRequest, logger: Logger
       const taker = takers.of(offer.thread);
       if (taker === undefined) return undefined;
       const answer = await ask(offer, taker === null ? TURN_OFFERS : runnerOffersSubject(taker));
+      if (answer === 'late') takers.noteLate();
       if (answer === 'late' || answer === 'lost') return 'late';
       return answer === 'nobody' ? undefined : answer.begun;
     },
