@@ -203,6 +203,7 @@ const noFiles = new Proxy({} as ConstructorParameters<typeof SandboxHandlers>[0]
 const LIMITS: BeginLimits = {
   quotas: { maxRunsPerUser: 1_000, maxStateBytes: 0, maxRunBytesPerUser: 0 },
   usage: { userBudgetPerDay: null, keyBudgetPerDay: null },
+  runner: { maxRunningPerUser: 0 },
 };
 
 /** The gateway's access to the store and the bus. */

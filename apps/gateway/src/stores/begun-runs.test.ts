@@ -14,6 +14,7 @@ useStore((opened) => {
 const LIMITS: BeginLimits = {
   quotas: { maxRunsPerUser: 7, maxStateBytes: 100, maxRunBytesPerUser: 1_000 },
   usage: { userBudgetPerDay: null, keyBudgetPerDay: null },
+  runner: { maxRunningPerUser: 0 },
 };
 const BEGUN: BegunAdmission = { createdAt: '2026-11-30T10:00:00.000Z', ordinal: '3', stateBytes: 12, inFlight: 2 };
 
@@ -100,9 +101,14 @@ describe('runs that a runner admits', () => {
       { kwargs: { ...kwargs, input: null } },
     ];
     for (const over of others) await threads.admit(request({ ifNotExists: 'create', ...over }));
-    const limited = begunStore(BEGUN, { ...LIMITS, usage: { userBudgetPerDay: 5, keyBudgetPerDay: null } });
-    await limited.threads.admit(request({ ifNotExists: 'create' }));
-
-    expect([...offers, ...limited.offers]).toEqual([]);
+    expect(offers).toEqual([]);
+    for (const limits of [
+      { usage: { userBudgetPerDay: 5, keyBudgetPerDay: null } },
+      { runner: { maxRunningPerUser: 1 } },
+    ]) {
+      const limited = begunStore(BEGUN, { ...LIMITS, ...limits });
+      await limited.threads.admit(request({ ifNotExists: 'create' }));
+      expect(limited.offers).toEqual([]);
+    }
   });
 });

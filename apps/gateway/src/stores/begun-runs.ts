@@ -5,10 +5,11 @@ import type { BegunAdmission } from '@caribou/core';
 import type { Metrics } from '@caribou/observability';
 import { type AdmitRequest, type AdmitResult, admittedRun, type ThreadStore } from '@caribou/state';
 
-/** Quotas and budgets of users. */
+/** Quotas, budgets and running threads of users. */
 export interface BeginLimits {
   readonly quotas: Pick<Config['quotas'], 'maxRunsPerUser' | 'maxStateBytes' | 'maxRunBytesPerUser'>;
   readonly usage: Pick<Config['usage'], 'userBudgetPerDay' | 'keyBudgetPerDay'>;
+  readonly runner: Pick<Config['runner'], 'maxRunningPerUser'>;
 }
 
 export interface BeginPorts {
@@ -25,7 +26,8 @@ export interface BeginPorts {
 export function withBegunRuns(store: ThreadStore, ports: BeginPorts, limits: BeginLimits): ThreadStore {
   const { handoffs, metrics } = ports;
   const { userBudgetPerDay, keyBudgetPerDay } = limits.usage;
-  const hasBudgets = userBudgetPerDay !== null || keyBudgetPerDay !== null;
+  // With these every run has more to decide.
+  const neverBegins = userBudgetPerDay !== null || keyBudgetPerDay !== null || limits.runner.maxRunningPerUser > 0;
   return {
     ...store,
     createThread: async (thread, metadata) => {
@@ -34,7 +36,7 @@ export function withBegunRuns(store: ThreadStore, ports: BeginPorts, limits: Beg
       return result;
     },
     admit: async (request) => {
-      const as = hasBudgets || !isPlain(request) ? undefined : handoffs.beginsAs(request);
+      const as = neverBegins || !isPlain(request) ? undefined : handoffs.beginsAs(request);
       if (as === undefined) return store.admit(request);
       const begun = await handoffs.beginTurn(offerOf(request, as === 'new', { ports, limits }));
       metrics.turnOffered(typeof begun === 'object' ? 'begun' : (begun ?? 'not_begun'));
