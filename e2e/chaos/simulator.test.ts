@@ -42,10 +42,10 @@ describe('npm run simulate', () => {
     ['journal', 'kill', [32, 80], /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
     ['memory', 'failover', [5, 100], /the effect [0-9a-f-]{36} of a command happened 2 times/],
     ['expiry', 'outage', [15, 40], /the effect [0-9a-f-]{36} of a (command|call) happened 2 times/],
-    ['lease', 'jump', [1, 40], /was started [23] times, and nothing went wrong but the wall clock/],
+    ['lease', 'jump', [2, 40], /was started [23] times, and nothing went wrong but the wall clock/],
     ['takeover', 'kill', [48, 200], /the run of a dead runner waited \d+ s for another one/],
     ['usage', 'kill', [50, 40], /the ledger of \w+ has \d+ model calls \(sum \d+\), committed were \d+/],
-    ['slots', 'kill', [1, 40], /\d tasks of a user hold a slot, where \d may/],
+    ['slots', 'kill', [35, 40], /\d tasks of a user hold a slot, where \d may/],
     ['share', 'kill', [36, 80], /\d runs of a user are under way, where \d may/],
   ])(
     'the fault %s is found',

@@ -77,7 +77,7 @@ local function enter_usage(ledger, payer)
     list[length + 1], list[length + 2] = field, value
     length = length + 2
   end
-  redis.call('HSET', hash, unpack(list))
+  if length > 0 then redis.call('HSET', hash, unpack(list)) end
   if not known[1] then
     redis.call('PEXPIRE', hash, string.format('%.0f', ledger.ttl_ms))
     redis.call('SADD', users, payer.user)

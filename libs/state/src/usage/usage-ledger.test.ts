@@ -148,6 +148,15 @@ describe('the ledger', () => {
     expect((await read()).filter(({ userId }) => userId === 'kai')).toEqual([]);
   });
 
+  test('is unchanged by calls of none', async () => {
+    const ledger = redisUsageLedger(store.redis, settings());
+    await ledger.add({ userId: 'gil' }, 'lead_agent', [call()]);
+    const before = await read('gil');
+
+    expect(await ledger.add({ userId: 'gil' }, 'lead_agent', [])).toBe('fine');
+    expect(await read('gil')).toEqual(before);
+  });
+
   test('is bounded: rows beyond those of a day share one', async () => {
     const ledger = redisUsageLedger(store.redis, settings());
     for (let at = 0; at < 503; at += 1) await ledger.add({ userId: 'fay' }, `a${at}`, [call()]);
