@@ -30,6 +30,7 @@ function begunStore(answer: Awaited<ReturnType<Handoffs['beginTurn']>>, limits =
         beginsAs: ({ threadId }) => (created.includes(threadId) ? 'new' : 'held'),
         beginTurn: (offer) => Promise.resolve(void offers.push(offer)).then(() => answer),
         noteCreated: ({ threadId }) => void created.push(threadId),
+        expectEvents: () => () => undefined,
       },
       metrics: { turnOffered: (outcome) => void outcomes.push(outcome) },
       tracedAs: 'gateway@here',

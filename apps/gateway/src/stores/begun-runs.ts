@@ -1,4 +1,4 @@
-import type { Handoffs, UnadmittedOffer } from '@caribou/bus';
+import type { Handoffs, RunEvents, UnadmittedOffer } from '@caribou/bus';
 import type { Config } from '@caribou/config';
 import { customAgentOf, omitUndefined } from '@caribou/contracts';
 import type { BegunAdmission } from '@caribou/core';
@@ -13,7 +13,7 @@ export interface BeginLimits {
 }
 
 export interface BeginPorts {
-  readonly handoffs: Pick<Handoffs, 'beginTurn' | 'beginsAs' | 'noteCreated'>;
+  readonly handoffs: Pick<Handoffs, 'beginTurn' | 'beginsAs' | 'noteCreated'> & Pick<RunEvents, 'expectEvents'>;
   readonly metrics: Pick<Metrics, 'turnOffered'>;
   /** Names this process in traces; undefined without traces. */
   readonly tracedAs: string | undefined;
@@ -38,9 +38,12 @@ export function withBegunRuns(store: ThreadStore, ports: BeginPorts, limits: Beg
     admit: async (request) => {
       const as = neverBegins || !isPlain(request) ? undefined : handoffs.beginsAs(request);
       if (as === undefined) return store.admit(request);
+      // The runner may publish events, even the last one, before the client's stream listens.
+      const release = handoffs.expectEvents(request.runId);
       const begun = await handoffs.beginTurn(offerOf(request, as === 'new', { ports, limits }));
       metrics.turnOffered(typeof begun === 'object' ? 'begun' : (begun ?? 'not_begun'));
       if (typeof begun === 'object') return begunResult(request, begun, limits);
+      release();
       if (begun === undefined) return store.admit(request);
       // A runner that answered late may have admitted it; if not, it must not do so after a refusal.
       await store.withdrawRun(request, request.runId);

@@ -185,6 +185,11 @@ export interface RunEvents {
    */
   publishEvents(runId: string, events: readonly NumberedEvent[], logged: number): void;
   /**
+   * Subscribes to a run that is about to be offered, before anybody listens: its first listener gets what has arrived. Ends by itself after two
+   * seconds without one. @returns ends it at once
+   */
+  expectEvents(runId: string): Unsubscribe;
+  /**
    * Subscribes to a run's events; listeners of one run share a subscription. Resolves when the server knows of it, so
    * that a read of the log afterwards leaves no hole. While NATS is away it resolves as well, and `onGap` is called on
    * reconnect.

@@ -11,11 +11,17 @@ const MAX_RECENT_RUNS = 1_000;
 /** Bytes reserved for subject and protocol below the server's limit. */
 const ENVELOPE_BYTES = 1_024;
 
+/** A run that is expected has its first batches kept for so long, and so many of them. */
+const EXPECTED_MS = 2_000;
+const MAX_EARLY = 16;
+
 interface WatchedRun {
   readonly listeners: Set<RunEventListener>;
   readonly unsubscribe: Unsubscribe;
   /** Whether the server has confirmed the subscription. */
   readonly confirmed: Promise<boolean>;
+  /** What arrived before the first listener; undefined once there was one. `null`: too much. */
+  early: Uint8Array[] | null | undefined;
 }
 
 interface Wire {
@@ -33,10 +39,25 @@ export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
   });
   return {
     publishEvents: eventPublisher(link, logger),
+    expectEvents: (runId) => {
+      if (watched.get(runId) !== undefined) return () => undefined;
+      const run = watch(wire, runId);
+      watched.set(runId, run);
+      const release = (): void => {
+        clearTimeout(timer);
+        if (run.listeners.size > 0 || watched.get(runId) !== run) return;
+        watched.delete(runId);
+        run.unsubscribe();
+      };
+      const timer = setTimeout(release, EXPECTED_MS);
+      timer.unref();
+      return release;
+    },
     subscribeEvents: async (runId, listener) => {
       const run = watched.get(runId) ?? watch(wire, runId);
       watched.set(runId, run);
       run.listeners.add(listener);
+      deliverEarly(run, listener);
       if (!(await run.confirmed)) void confirmThenTell(wire, run);
       return () => {
         run.listeners.delete(listener);
@@ -51,13 +72,25 @@ export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
 function watch({ link, confirm }: Wire, runId: string): WatchedRun {
   const listeners = new Set<RunEventListener>();
   const unsubscribe = link.subscribe(runEventsSubject(runId), ({ data }) => {
-    const batch = decodeBatch(data);
-    for (const listener of [...listeners]) {
-      if (batch === undefined) listener.onGap();
-      else listener.onEvents(batch.events, batch.logged);
-    }
+    if (run.early === undefined) for (const listener of [...listeners]) deliver(data, listener);
+    else if (run.early !== null && run.early.push(data) > MAX_EARLY) run.early = null;
   });
-  return { listeners, unsubscribe, confirmed: confirm() };
+  const run: WatchedRun = { listeners, unsubscribe, confirmed: confirm(), early: [] };
+  return run;
+}
+
+function deliver(data: Uint8Array, listener: RunEventListener): void {
+  const batch = decodeBatch(data);
+  if (batch === undefined) listener.onGap();
+  else listener.onEvents(batch.events, batch.logged);
+}
+
+/** Gives the first listener what arrived before it; what was dropped is in the log. */
+function deliverEarly(run: WatchedRun, listener: RunEventListener): void {
+  const { early } = run;
+  run.early = undefined;
+  if (early === null) listener.onGap();
+  else for (const data of early ?? []) deliver(data, listener);
 }
 
 /** After a connect, or a subscription that was not confirmed, earlier events may be missing. */
