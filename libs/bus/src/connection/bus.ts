@@ -185,7 +185,8 @@ export interface RunEvents {
    */
   publishEvents(runId: string, events: readonly NumberedEvent[], logged: number): void;
   /**
-   * Subscribes to a run that is about to be offered, before anybody listens: its first listener gets what has arrived. Ends by itself after two
+   * Subscribes to a run that is about to be offered, before anybody listens: its first listener is told of a gap if
+   * something has arrived, and reads the log. Ends by itself after two
    * seconds without one. @returns ends it at once
    */
   expectEvents(runId: string): Unsubscribe;

@@ -90,26 +90,18 @@ describe('run events', () => {
     expect(seen).toEqual({ seqs: all, logged: [200], markers: [], gaps: 0 });
   });
 
-  test('the first listener of an expected run hears what was published before it listened, or of a gap when that was too much', async () => {
+  test('the first listener of an expected run is told of a gap when something was published before it listened', async () => {
     const [runner, gateway] = [await start(), await start()];
-    for (const [runId, batches] of [
-      ['run-1', 2],
-      ['run-2', 20],
-    ] as const) {
-      gateway.expectEvents(runId);
-      await gateway.ping(2_000);
-      for (let seq = 1; seq <= batches; seq += 1) {
-        runner.publishEvents(runId, [custom(seq, 'x')], seq);
-        await runner.ping(2_000);
-      }
-      await gateway.ping(2_000);
-    }
+    for (const runId of ['run-1', 'run-2']) gateway.expectEvents(runId);
+    await gateway.ping(2_000);
+    runner.publishEvents('run-1', [custom(1, 'x')], 1);
+    await runner.ping(2_000);
+    await gateway.ping(2_000);
 
-    const [heard, missed] = [await watch(gateway, 'run-1'), await watch(gateway, 'run-2')];
-    runner.publishEvents('run-1', [custom(3, 'x')], 3);
-    await waitFor(() => heard.seen.seqs.length === 3, { what: 'all events' });
-    expect(heard.seen).toEqual({ seqs: [1, 2, 3], logged: [1, 2, 3], markers: [], gaps: 0 });
-    expect(missed.seen).toMatchObject({ seqs: [], gaps: 1 });
+    const [late, early] = [await watch(gateway, 'run-1'), await watch(gateway, 'run-2')];
+    for (const runId of ['run-1', 'run-2']) runner.publishEvents(runId, [custom(2, 'x')], 2);
+    await waitFor(() => late.seen.seqs.length + early.seen.seqs.length === 2, { what: 'the events' });
+    expect([late.seen.gaps, early.seen.gaps]).toEqual([1, 0]);
   });
 
   test('a run is expected until that is ended, and a listener may come before', async () => {

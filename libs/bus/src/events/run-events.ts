@@ -11,17 +11,16 @@ const MAX_RECENT_RUNS = 1_000;
 /** Bytes reserved for subject and protocol below the server's limit. */
 const ENVELOPE_BYTES = 1_024;
 
-/** A run that is expected has its first batches kept for so long, and so many of them. */
+/** Time for the first listener of a run that is expected. */
 const EXPECTED_MS = 2_000;
-const MAX_EARLY = 16;
 
 interface WatchedRun {
   readonly listeners: Set<RunEventListener>;
   readonly unsubscribe: Unsubscribe;
   /** Whether the server has confirmed the subscription. */
   readonly confirmed: Promise<boolean>;
-  /** What arrived before the first listener; undefined once there was one. `null`: too much. */
-  early: Uint8Array[] | null | undefined;
+  /** Whether something arrived before the first listener. */
+  isMissed: boolean;
 }
 
 interface Wire {
@@ -57,7 +56,8 @@ export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
       const run = watched.get(runId) ?? watch(wire, runId);
       watched.set(runId, run);
       run.listeners.add(listener);
-      deliverEarly(run, listener);
+      if (run.isMissed) listener.onGap();
+      run.isMissed = false;
       if (!(await run.confirmed)) void confirmThenTell(wire, run);
       return () => {
         run.listeners.delete(listener);
@@ -72,25 +72,16 @@ export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
 function watch({ link, confirm }: Wire, runId: string): WatchedRun {
   const listeners = new Set<RunEventListener>();
   const unsubscribe = link.subscribe(runEventsSubject(runId), ({ data }) => {
-    if (run.early === undefined) for (const listener of [...listeners]) deliver(data, listener);
-    else if (run.early !== null && run.early.push(data) > MAX_EARLY) run.early = null;
+    run.isMissed ||= listeners.size === 0;
+    if (run.isMissed) return;
+    const batch = decodeBatch(data);
+    for (const listener of [...listeners]) {
+      if (batch === undefined) listener.onGap();
+      else listener.onEvents(batch.events, batch.logged);
+    }
   });
-  const run: WatchedRun = { listeners, unsubscribe, confirmed: confirm(), early: [] };
+  const run: WatchedRun = { listeners, unsubscribe, confirmed: confirm(), isMissed: false };
   return run;
-}
-
-function deliver(data: Uint8Array, listener: RunEventListener): void {
-  const batch = decodeBatch(data);
-  if (batch === undefined) listener.onGap();
-  else listener.onEvents(batch.events, batch.logged);
-}
-
-/** Gives the first listener what arrived before it; what was dropped is in the log. */
-function deliverEarly(run: WatchedRun, listener: RunEventListener): void {
-  const { early } = run;
-  run.early = undefined;
-  if (early === null) listener.onGap();
-  else for (const data of early ?? []) deliver(data, listener);
 }
 
 /** After a connect, or a subscription that was not confirmed, earlier events may be missing. */
