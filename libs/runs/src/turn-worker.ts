@@ -103,8 +103,12 @@ export class TurnWorker implements DirectWorker {
       const isAdmitted = offered?.admission === undefined;
       const onClaimed: TakenOffer['onClaimed'] = (claimed) => resolve(answerTo(claimed, isAdmitted));
       const run = async (): Promise<void> => {
-        await this.work(() => Promise.resolve(thread), { run: offered, onClaimed });
-        resolve({ taken: false });
+        try {
+          await this.work(() => Promise.resolve(thread), { run: offered, onClaimed });
+        } finally {
+          // Without effect once the claim was answered; a gateway does not wait for one that failed.
+          resolve({ taken: false });
+        }
       };
       const isStarted = !this.draining && !this.mayWait && this.pull?.occupy(run) === true;
       if (isStarted) return;

@@ -90,7 +90,7 @@ describe('run events', () => {
     expect(seen).toEqual({ seqs: all, logged: [200], markers: [], gaps: 0 });
   });
 
-  test('the first listener of an expected run is told of a gap when something was published before it listened', async () => {
+  test('the first listener of an expected run learns of a gap when something was published before it listened', async () => {
     const [runner, gateway] = [await start(), await start()];
     for (const runId of ['run-1', 'run-2']) gateway.expectEvents(runId);
     await gateway.ping(2_000);

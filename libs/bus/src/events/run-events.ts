@@ -36,6 +36,11 @@ export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
   link.onUp(() => {
     for (const run of watched.values()) void confirmThenTell(wire, run);
   });
+  const dropUnheard = (runId: string, run: WatchedRun): void => {
+    if (run.listeners.size > 0 || watched.get(runId) !== run) return;
+    watched.delete(runId);
+    run.unsubscribe();
+  };
   return {
     publishEvents: eventPublisher(link, logger),
     expectEvents: (runId) => {
@@ -44,9 +49,7 @@ export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
       watched.set(runId, run);
       const release = (): void => {
         clearTimeout(timer);
-        if (run.listeners.size > 0 || watched.get(runId) !== run) return;
-        watched.delete(runId);
-        run.unsubscribe();
+        dropUnheard(runId, run);
       };
       const timer = setTimeout(release, EXPECTED_MS);
       timer.unref();
@@ -61,9 +64,7 @@ export function createRunEvents(link: NatsLink, logger: Logger): RunEvents {
       if (!(await run.confirmed)) void confirmThenTell(wire, run);
       return () => {
         run.listeners.delete(listener);
-        if (run.listeners.size > 0 || watched.get(runId) !== run) return;
-        watched.delete(runId);
-        run.unsubscribe();
+        dropUnheard(runId, run);
       };
     },
   };

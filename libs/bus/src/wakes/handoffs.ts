@@ -8,53 +8,30 @@ import {
 } from '@caribou/contracts';
 import type { Logger } from '@caribou/core';
 import type { Msg } from 'nats';
-import type { Handoffs, Offer, OfferAnswer, OfferIntake, Unsubscribe } from '../connection/bus.js';
+import type { Unsubscribe } from '../connection/bus.js';
+import type { Handoffs, Offer, OfferAnswer, OfferIntake } from '../connection/handoff-port.js';
 import type { NatsLink } from '../connection/nats-link.js';
 import type { SendRequest } from '../rpc/rpc-client.js';
-import { decodeAnswer, encodeAnswer, type ReceivedAnswer } from './offer-answer.js';
+import { decodeAnswer, encodeAnswer } from './offer-answer.js';
 import { decodeOffer, encodeOffer } from './offer-message.js';
-import { LastTakers } from './last-takers.js';
+import { type AskRunner, createTurnOffers } from './turn-offers.js';
 
 /** Time for a runner to claim the thread, in milliseconds; a claim takes a few. */
 const ANSWER_WITHIN_MS = 1_000;
 
 /** Gives a thread directly to a runner with a free slot. The server chooses one of those that are subscribed, unless one took the thread before. */
 export function createHandoffs(link: NatsLink, send: SendRequest, logger: Logger): Handoffs {
-  const takers = new LastTakers();
-  const ask = async (offer: Offer, subject: string): Promise<ReceivedAnswer | 'nobody' | 'lost' | 'late'> => {
+  const ask: AskRunner = async (offer, subject) => {
     if (!link.connected) return 'nobody';
     try {
-      const answer = decodeAnswer(await send(subject, encodeOffer(offer), { timeoutMs: ANSWER_WITHIN_MS }));
-      takers.note(offer.thread, answer.taken ? answer.runner : undefined);
-      return answer;
+      return decodeAnswer(await send(subject, encodeOffer(offer), { timeoutMs: ANSWER_WITHIN_MS }));
     } catch (error) {
-      takers.note(offer.thread, undefined);
       if (error instanceof UnavailableError) return error.details['noEffect'] === true ? 'nobody' : 'lost';
       if (error instanceof DeadlineError) return 'late';
       throw error;
     }
   };
-  return {
-    offerTurn: async (offer) => {
-      const answer = await ask(offer, TURN_OFFERS);
-      if (typeof answer === 'string') return answer === 'lost' ? 'nobody' : answer;
-      return answer.taken ? 'taken' : 'refused';
-    },
-    beginsAs: (thread) => {
-      const taker = takers.of(thread);
-      return taker === null ? 'new' : taker === undefined ? undefined : 'held';
-    },
-    beginTurn: async (offer) => {
-      const taker = takers.of(offer.thread);
-      if (taker === undefined) return undefined;
-      const answer = await ask(offer, taker === null ? TURN_OFFERS : runnerOffersSubject(taker));
-      if (answer === 'late') takers.noteLate();
-      if (answer === 'late' || answer === 'lost') return 'late';
-      return answer === 'nobody' ? undefined : answer.begun;
-    },
-    noteCreated: (thread) => takers.noteCreated(thread),
-    takeOffers: (handle) => new Intake(link, handle, logger),
-  };
+  return { ...createTurnOffers(ask), takeOffers: (handle) => new Intake(link, handle, logger) };
 }
 
 type HandleOffer = (offer: Offer) => Promise<OfferAnswer>;

@@ -1,6 +1,6 @@
 import { omitUndefined } from '@caribou/contracts';
 import { z } from 'zod';
-import type { OfferAnswer } from '../connection/bus.js';
+import type { OfferAnswer } from '../connection/handoff-port.js';
 
 const Begun = z.object({
   created_at: z.string(),

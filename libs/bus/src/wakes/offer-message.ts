@@ -1,7 +1,7 @@
 import { isRecord, omitUndefined, RunId, type RunKwargs } from '@caribou/contracts';
 import type { OfferedAdmission } from '@caribou/core';
 import { z } from 'zod';
-import type { Offer } from '../connection/bus.js';
+import type { Offer } from '../connection/handoff-port.js';
 import { jsonOrUndefined, keyOf, Thread, VERSION } from './wake-message.js';
 
 /** A larger run is left out: its runner reads it from the store. */
