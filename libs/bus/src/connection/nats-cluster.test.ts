@@ -1,7 +1,7 @@
 import { UnavailableError } from '@caribou/contracts';
 import { silentLogger } from '@caribou/core';
 import { type NatsCluster, startNatsCluster, waitFor } from '@caribou/testing';
-import { connect, type JetStreamManager, type NatsConnection } from 'nats';
+import { type ClusterInfo, connect, type JetStreamManager, type NatsConnection } from 'nats';
 import { type Bus, connectBus } from '../index.js';
 
 jest.setTimeout(240_000);
@@ -38,9 +38,23 @@ describe('a cluster of three nats-servers', () => {
     await waitFor(hasStreams, { what: 'the streams', everyMs: 100 });
     return bus;
   }
-  const copiesOf = async (stream: string): Promise<number> => {
-    const { cluster: group } = await manager.streams.info(stream);
-    return 1 + (group?.replicas ?? []).filter(({ current }) => current).length;
+  /**
+   * Waits until the streams and their consumers, which are groups of their own, have three current copies. A consumer that a server
+   * has not copied yet has no leader when the one that has it is killed, until that one is back.
+   */
+  const waitForCopies = async (): Promise<void> => {
+    const areComplete = async (): Promise<boolean> => {
+      const groups: (ClusterInfo | undefined)[] = [];
+      for (const stream of ['TURNS', 'DEAD_LETTERS']) {
+        const { cluster: group, state } = await manager.streams.info(stream);
+        const consumers = await manager.consumers.list(stream).next();
+        // One without a leader is counted, and not listed.
+        if (consumers.length < state.consumer_count) return false;
+        groups.push(group, ...consumers.map(({ cluster: copies }) => copies));
+      }
+      return groups.every((group) => group?.replicas?.filter(({ current }) => current).length === 2);
+    };
+    await waitFor(areComplete, { what: 'three copies of streams and consumers', everyMs: 100 });
   };
 
   test('streams that exist get more copies from the next process that is started with more, and keep their wakes', async () => {
@@ -53,10 +67,8 @@ describe('a cluster of three nats-servers', () => {
 
     for (const stream of ['TURNS', 'DEAD_LETTERS']) {
       expect((await manager.streams.info(stream)).config.num_replicas).toBe(3);
-      await waitFor(async () => (await copiesOf(stream)) === 3, {
-        what: `three copies of ${stream}`,
-      });
     }
+    await waitForCopies();
     const woken: string[] = [];
     const pull = after.wakes('turns').pull({
       slots: 1,
@@ -95,6 +107,7 @@ describe('a cluster of three nats-servers', () => {
       }
     })();
     await waitFor(() => stored.length > 200, { what: 'load' });
+    await waitForCopies();
     const leader = (await manager.streams.info('TURNS')).cluster?.leader ?? 'n0';
     const node = cluster.nodes[Number(leader.slice(1))];
 
